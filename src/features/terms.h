@@ -101,6 +101,10 @@ TermTable ReplayTerms(const OperatorGraph& graph, const TermContext& context);
 struct TermSetRow {
   TermSet set;
   std::string_view name;  ///< In files and flags.
+  /// Grows when terms of one graph change so far that a network which learned
+  /// from the former ones is off: kernels are listed otherwise. 1: under
+  /// autocast and in attention, by rules instead of the calls of a trace.
+  int version;
   TermLayout layout;
   TermTable (*make)(const OperatorGraph& graph, const TermContext& context);
 };
@@ -117,14 +121,16 @@ inline constexpr TermLayout kKernelGraphLayout = [] {
 inline constexpr TermLayout kReplayLayout = {.target = Target::kMemory,
                                              .num_classes = kNumReplayClasses,
                                              .num_totals = kNumReplayTotals};
+inline constexpr int kKernelListVersion = 2;
 /// In the order of TermSet.
 inline constexpr auto kTermSets = std::to_array<TermSetRow>({
-    {TermSet::kKernels, "kernels", kKernelLayout, &KernelTerms},
-    {TermSet::kPortableKernels, "portable-kernels", kKernelLayout,
-     &PortableKernelTerms},
-    {TermSet::kReplay, "replay", kReplayLayout, &ReplayTerms},
-    {TermSet::kKernelGraph, "pmgns-kernels", kKernelGraphLayout,
-     &KernelGraphTerms},
+    {TermSet::kKernels, "kernels", kKernelListVersion, kKernelLayout,
+     &KernelTerms},
+    {TermSet::kPortableKernels, "portable-kernels", kKernelListVersion,
+     kKernelLayout, &PortableKernelTerms},
+    {TermSet::kReplay, "replay", 1, kReplayLayout, &ReplayTerms},
+    {TermSet::kKernelGraph, "pmgns-kernels", kKernelListVersion,
+     kKernelGraphLayout, &KernelGraphTerms},
 });
 
 constexpr const TermSetRow& RowOf(TermSet set) {

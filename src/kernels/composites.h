@@ -16,8 +16,6 @@ struct Composite {
 };
 
 /// A family per file; docs/kernels.md states what each assumes.
-std::span<const Composite> AttentionComposites();
-std::span<const Composite> CellComposites();
 std::span<const Composite> LinearComposites();
 std::span<const Composite> LossComposites();
 std::span<const Composite> PlainComposites();
@@ -26,15 +24,10 @@ std::span<const Composite> RecurrentComposites();
 std::span<const Composite> RecurrentGradientComposites();
 std::span<const Composite> TrilinearComposites();
 
-/// The writer of `einsum`, which belongs to the products.
-bool Einsum(CompositeSteps& steps);
-
 /// All families.
 inline constexpr std::span<const Composite> (*kCompositeFamilies[])() = {
-    &AttentionComposites, &CellComposites,
-    &LinearComposites,    &LossComposites,
-    &PlainComposites,     &ProductComposites,
-    &RecurrentComposites, &RecurrentGradientComposites,
+    &LinearComposites,   &LossComposites,      &PlainComposites,
+    &ProductComposites,  &RecurrentComposites, &RecurrentGradientComposites,
     &TrilinearComposites};
 
 }  // namespace foretell::cost

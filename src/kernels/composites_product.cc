@@ -2,8 +2,7 @@
 #include "src/kernels/composites.h"
 
 // Products that launch several kernels inside of one operator, where no trace
-// sees it (aten/src/ATen/native/LinearAlgebra.cpp, 2.13), and einsum, which
-// sums of three tensors are written with.
+// sees it (aten/src/ATen/native/LinearAlgebra.cpp, 2.13).
 
 namespace foretell::cost {
 namespace {
@@ -40,7 +39,6 @@ bool AddedOuterProduct(CompositeSteps& steps) {
 constexpr Composite kProductComposites[] = {
     {"addbmm", &SumOfProducts},
     {"addr", &AddedOuterProduct},
-    {"einsum", &Einsum},
 };
 
 }  // namespace

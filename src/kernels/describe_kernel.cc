@@ -133,7 +133,7 @@ constexpr auto kKindRows = std::to_array<KindRow>({
     {OpKind::kTransposedConvolution, KernelClass::kOther, &DescribeConvolution},
     {OpKind::kLinear,            KernelClass::kLinear, &DescribeLinear},
     {OpKind::kMatmul,            KernelClass::kMatmul, &DescribeMatmul},
-    {OpKind::kEinsum,            KernelClass::kMatmul, &DescribeEinsum},
+    {OpKind::kEinsum,            KernelClass::kMatmul, &Plain},
     {OpKind::kAttention,         KernelClass::kAttention, &DescribeAttention},
     {OpKind::kRecurrent,         KernelClass::kLinear, &DescribeRecurrent},
     {OpKind::kEmbedding,         KernelClass::kGather, &Rows},

@@ -6,7 +6,6 @@
 
 #include "src/graph/attributes.h"
 #include "src/graph/convolution.h"
-#include "src/kernels/einsum_product.h"
 
 // Every operator that multiplies, as `batch` products of [m, k] by [k, n].
 //
@@ -218,20 +217,6 @@ void DescribeMatmul(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.batch = ProductBefore(result, 2);
   kernel.k = Ratio(kernel.macs, NumElements(result));
   kernel.inner_extent = LeastAlignedExtent(expansion, expanded);
-}
-
-void DescribeEinsum(const Expansion& expansion, const ExpandedNode& expanded,
-                    Kernel& kernel) {
-  const bool on_lanes = kernel.arithmetic == Precision::kFp32;
-  kernel.kernel_class =
-      on_lanes ? KernelClass::kFloatMatmul : KernelClass::kMatmul;
-  const std::optional<ProductShape> product =
-      EinsumProduct(expansion.graph, expanded.node);
-  if (!product) return;
-  kernel.batch = product->batch;
-  kernel.m = product->m;
-  kernel.n = product->n;
-  kernel.k = product->k;
 }
 
 void DescribeAttention(const Expansion& expansion, const ExpandedNode& expanded,

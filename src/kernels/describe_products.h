@@ -23,8 +23,6 @@ void DescribeLinear(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel);
 void DescribeMatmul(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel);
-void DescribeEinsum(const Expansion& expansion, const ExpandedNode& expanded,
-                    Kernel& kernel);
 void DescribeAttention(const Expansion& expansion, const ExpandedNode& expanded,
                        Kernel& kernel);
 void DescribeAttentionBackward(const Expansion& expansion,

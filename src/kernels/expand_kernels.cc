@@ -4,11 +4,10 @@
 //   views       launch nothing when the strides allow them, else copy
 //   composites  the kernels of the operators that they call, in this order
 //   layout      copies inside the operator, strides of its result
-//   kernel      its own, or the steps of attention that nothing fuses
+//   kernel      its own
 //
-// The graph alone shows too little of this: copies that no operator names, and
-// parts of attention that nothing fuses, are much of a network's time. Casts of
-// autocast are nodes.
+// The graph alone shows too little of this: copies that no operator names are
+// much of a network's time. Casts of autocast are nodes.
 
 #include <fmt/core.h>
 
@@ -220,7 +219,18 @@ void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
   if (restores) ExpandFoldedNorm(expansion, kernel);
 }
 
-/// A cast that autocast made. One of a parameter happens once per step.
+/// A cast between floating-point types of different widths, autocast's or the
+/// program's.
+bool IsFloatCast(const Expansion& expansion, const Node& node) {
+  if (node.kind != OpKind::kCast || node.inputs.empty()) return false;
+  const TensorStates& tensors = expansion.tensors;
+  const ValueId from = node.inputs.front();
+  const ValueId to = node.outputs.front();
+  return tensors.IsFloat(from) && tensors.IsFloat(to) &&
+         tensors.ElementBytes(from) != tensors.ElementBytes(to);
+}
+
+/// Requires IsFloatCast. One of a parameter happens once per step.
 void ExpandCast(Expansion& expansion, const Node& node, NodeId id) {
   TensorStates& tensors = expansion.tensors;
   const ValueId from = node.inputs.front();
@@ -258,15 +268,13 @@ void RequireCountable(const std::vector<Kernel>& kernels) {
 }  // namespace
 
 void ExpandNode(Expansion& expansion, const Node& node, NodeId id) {
-  if (IsAutocastCast(node)) return ExpandCast(expansion, node, id);
   if (IsFree(expansion, node)) return;
+  if (IsFloatCast(expansion, node)) return ExpandCast(expansion, node, id);
   const ExpandedNode expanded = {node, id, ReadOperands(expansion.graph, node)};
   if (ExpandCalls(expansion, expanded)) return;
   if (ExpandComposite(expansion, expanded)) return;
   const LayoutEffect layout = ExpandLayout(expansion, expanded);
-  if (IsUnfusedAttention(expansion, node)) {
-    ExpandAttention(expansion, expanded);
-  } else if (IsConvolutionGradient(node)) {
+  if (IsConvolutionGradient(node)) {
     ExpandConvolutionGradients(expansion, expanded);
   } else {
     ExpandOwnKernel(expansion, expanded, layout);

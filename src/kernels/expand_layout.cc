@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kImageRank = 4;
 constexpr std::size_t kMatmulOperands = 2;
-constexpr std::size_t kAttentionOperands = 3;
 
 /// The operand whose layout decides: the first that is not a weight.
 ValueId MainOperand(const Expansion& expansion, const ExpandedNode& expanded) {
@@ -131,20 +130,10 @@ LayoutEffect Matmul(Expansion& expansion, const ExpandedNode& expanded) {
   return {};
 }
 
-/// Fused, [batch, heads, length, size] over memory [batch, length, heads,
-/// size]. Else two products, for which keys and values of fewer heads are
-/// repeated anyway.
+/// [batch, heads, length, size] over memory [batch, length, heads, size].
 LayoutEffect Attention(Expansion& expansion, const ExpandedNode& expanded) {
   const ValueId result = expanded.result();
   const Shape& shape = expansion.tensors.ShapeOf(result);
-  const std::vector<ValueId>& inputs = expanded.node.inputs;
-  if (IsUnfusedAttention(expansion, expanded.node)) {
-    const bool repeats =
-        ProductBefore(expansion.tensors.ShapeOf(inputs[1]), 2) <
-        ProductBefore(expansion.tensors.ShapeOf(inputs[0]), 2);
-    CopyUnfit(expansion, expanded, repeats ? 1 : kAttentionOperands);
-    return {};
-  }
   if (shape.size() != 4) return {};
   const std::int64_t heads = shape[1];
   const std::int64_t length = shape[2];

@@ -50,13 +50,6 @@ void ExpandNode(Expansion& expansion, const Node& node, NodeId id);
 /// strides, and sets the strides of the results.
 LayoutEffect ExpandLayout(Expansion& expansion, const ExpandedNode& expanded);
 
-/// True for attention that no fused kernel supports in this mode.
-bool IsUnfusedAttention(const Expansion& expansion, const Node& node);
-
-/// Emits scaling, two products and a softmax in place of fused attention.
-/// Requires IsUnfusedAttention.
-void ExpandAttention(Expansion& expansion, const ExpandedNode& expanded);
-
 /// True for the backward operator of a convolution whose operands are there.
 bool IsConvolutionGradient(const Node& node);
 

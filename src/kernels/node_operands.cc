@@ -19,7 +19,7 @@ bool SharesStorage(const OperatorGraph& graph, const Node& node,
 bool MayDoNothing(OpKind kind) {
   return kind == OpKind::kView || kind == OpKind::kCopy ||
          kind == OpKind::kCast || kind == OpKind::kDropout ||
-         kind == OpKind::kPad;
+         kind == OpKind::kPad || kind == OpKind::kEinsum;
 }
 
 /// Kinds whose operands that are not floating-point numbers are indices.

@@ -90,12 +90,24 @@ InputColumn ReadColumn(JsonObject& object) {
   return column;
 }
 
+/// Refuses networks that learned from terms of another version.
+void CheckTerms(TermSet set, int version, const std::string& origin) {
+  const TermSetRow& row = RowOf(set);
+  if (version == row.version) return;
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("{}: learned from version {} of '{}', this foretell "
+                          "makes version {}: train it again",
+                          origin, version, row.name, row.version));
+}
+
 Json RecipeToJson(const InputRecipe& recipe) {
   Json columns = Json::array();
   for (const InputColumn& column : recipe.columns) {
     columns.push_back(ColumnToJson(column));
   }
-  return {{"terms", recipe.terms ? Json(TermSetName(*recipe.terms)) : Json()},
+  const std::optional<TermSet>& terms = recipe.terms;
+  return {{"terms", terms ? Json(TermSetName(*terms)) : Json()},
+          {"terms_version", terms ? Json(RowOf(*terms).version) : Json()},
           {"edges", EdgeKindName(recipe.edges)},
           {"node_costs", recipe.node_costs},
           {"columns", std::move(columns)},
@@ -105,7 +117,7 @@ Json RecipeToJson(const InputRecipe& recipe) {
           {"restore_folded_norms", recipe.restore_folded_norms}};
 }
 
-InputRecipe ReadRecipe(JsonObject object) {
+InputRecipe ReadRecipe(JsonObject object, const std::string& origin) {
   InputRecipe recipe{
       .edges = object.Named("edges", &ParseEdgeKind),
       .node_costs = object.Get<bool>("node_costs"),
@@ -114,6 +126,9 @@ InputRecipe ReadRecipe(JsonObject object) {
       .host = object.Named("host", &ParseHost),
       .restore_folded_norms = object.Get<bool>("restore_folded_norms")};
   object.ReadNamed("terms", &ParseTermSet, recipe.terms);
+  int terms_version = 1;  // Absent in checkpoints older than the field.
+  object.Read("terms_version", terms_version);
+  if (recipe.terms) CheckTerms(*recipe.terms, terms_version, origin);
   for (JsonObject& column : object.Objects("columns")) {
     recipe.columns.push_back(ReadColumn(column));
   }
@@ -141,6 +156,7 @@ InputRecipe RecipeOfSchema1(JsonObject& object, CheckpointInfo& info,
                             const std::string& origin) {
   InputRecipe recipe{.terms = info.network.kind.terms,
                      .prior = object.Get<std::string>("prior")};
+  if (recipe.terms) CheckTerms(*recipe.terms, 1, origin);
   recipe.node_costs =
       !recipe.terms && info.network.node_features > kNumNodeFeatures;
   for (JsonObject& column : object.Objects("inputs")) {
@@ -278,7 +294,7 @@ CheckpointInfo InfoFromJson(const Json& json, const std::string& origin) {
   info.environment =
       object.Get<std::map<std::string, std::string>>("environment");
   info.recipe = schema == 1 ? RecipeOfSchema1(object, info, origin)
-                            : ReadRecipe(object.Object("recipe"));
+                            : ReadRecipe(object.Object("recipe"), origin);
   info.epochs = object.Get<std::int64_t>("epochs");
   // Absent in checkpoints older than the field.
   object.Read("far_distance", info.far_distance);

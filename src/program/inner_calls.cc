@@ -27,6 +27,8 @@ namespace {
 constexpr std::string_view kListed[] = {
     "_convolution_mode",
     "_euclidean_dist",
+    "_native_multi_head_attention",
+    "_transformer_encoder_layer_fwd",
     "bilinear",
     "binary_cross_entropy_with_logits",
     "block_diag",
@@ -42,6 +44,7 @@ constexpr std::string_view kListed[] = {
     "einsum",
     "feature_dropout",
     "ger",
+    "gru_cell",
     "hinge_embedding_loss",
     "isfinite",
     "isinf",
@@ -52,6 +55,7 @@ constexpr std::string_view kListed[] = {
     "linalg_multi_dot",
     "linalg_vecdot",
     "logsumexp",
+    "lstm_cell",
     "margin_ranking_loss",
     "masked_fill",
     "matrix_power",
@@ -61,6 +65,9 @@ constexpr std::string_view kListed[] = {
     "outer",
     "pairwise_distance",
     "poisson_nll_loss",
+    "rnn_relu_cell",
+    "rnn_tanh_cell",
+    "scaled_dot_product_attention",
     "soft_margin_loss",
     "special_logsumexp",
     "tensordot",
@@ -97,8 +104,20 @@ constexpr std::string_view kUnseenTargets[] = {"_local_scalar_dense",
 /// One kernel on CUDA though the CPU composes them, or (`_trilinear`) a loop
 /// over as many calls as the result has columns.
 constexpr std::string_view kOneKernel[] = {
-    "_to_copy",    "_trilinear", "clone", "convolution",  "layer_norm",
-    "log_sigmoid", "mean",       "norm",  "scalar_tensor"};
+    "_scaled_dot_product_cudnn_attention",
+    "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_flash_attention",
+    "_thnn_fused_gru_cell",
+    "_thnn_fused_lstm_cell",
+    "_to_copy",
+    "_trilinear",
+    "clone",
+    "convolution",
+    "layer_norm",
+    "log_sigmoid",
+    "mean",
+    "norm",
+    "scalar_tensor"};
 
 /// Have a kernel for the CPU that calls others.
 constexpr std::string_view kMadeOfOthers[] = {"_native_multi_head_attention",

@@ -44,13 +44,17 @@ TEST(KernelEdges, SeeThroughViewsAndInPlaceOperators) {
 TEST(KernelEdges, JoinTheKernelsOfOneOperator) {
   // Attention in three dimensions: scales twice, multiplies, normalizes,
   // multiplies again.
-  const foretell::Run run{.torch = {.major = 2, .minor = 4}};
   const OperatorGraph graph = ParseGraph(R"(graph "g"
 %x = input f32[4,64,64]
 %a = relu(%x) : f32[4,64,64]
 %y = scaled_dot_product_attention(%a, %a, %a) : f32[4,64,64]
+| %q = mul(%a) : f32[4,64,64]
+| %k = mul(%a) : f32[4,64,64]
+| %s = bmm(%q, %k) : f32[4,64,64]
+| %p = softmax(%s) : f32[4,64,64]
+| %y = bmm(%p, %a)
 )");
-  const std::vector<cost::Kernel> kernels = cost::ExpandKernels(graph, run);
+  const std::vector<cost::Kernel> kernels = cost::ExpandKernels(graph, {});
   ASSERT_EQ(kernels.size(), 6);
   EXPECT_EQ(kernels[4].kernel_class, cost::KernelClass::kSoftmax);
   // Each of the five reads from the ReLU, and from the one before it.

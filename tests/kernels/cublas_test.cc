@@ -33,26 +33,6 @@ struct Call {
   bool uses_cublas = false;
 };
 
-/// Operands of an encoder layer of 16 units with two heads.
-constexpr char kLayer[] = R"(%x = input f32[3,5,16]
-%w = parameter f32[48,16]
-%b = parameter f32[48]
-%p = parameter f32[16,16]
-%c = parameter f32[16]
-%f = parameter f32[32,16]
-%g = parameter f32[32]
-%h = parameter f32[16,32]
-)";
-
-std::string CellCall(const std::string& target, const std::string& gates,
-                     bool has_cell_state) {
-  const std::string weight = "parameter f32[" + gates + ",8]";
-  return "%x = input f32[2,8]\n%h = input f32[2,8]\n%y" +
-         std::string(has_cell_state ? ", %c" : "") + " = " + target +
-         "(%x, %h" + (has_cell_state ? ", %h" : "") + ", " + weight + ", " +
-         weight + ") : f32[2,8]" + (has_cell_state ? ", f32[2,8]" : "") + "\n";
-}
-
 std::string LayerCall(const std::string& target, const std::string& gates,
                       bool has_cell_state) {
   const std::string weight = "parameter f32[" + gates + ",8]";
@@ -71,30 +51,10 @@ std::string SameCall(const std::string& target, const std::string& sizes,
          "]) {padding=\"same\"} : f32[2,6," + sizes + "]\n";
 }
 
-std::string Einsum(const std::string& equation, const std::string& operands,
-                   const std::string& result) {
-  return "%y = einsum(" + operands + ") {equation=\"" + equation +
-         "\"} : " + result + "\n";
-}
-
 /// Composites whose kernels depend on their operands, and those that multiply.
 std::vector<Call> Calls() {
   const std::string m = "input f32[4,4]";
   return {
-      {"_native_multi_head_attention",
-       std::string(kLayer) +
-           "%y, %n = _native_multi_head_attention(%x, %x, %x, %w, %b, %p, %c) "
-           "{num_head=2, need_weights=false} : f32[3,5,16], f32[0]\n",
-       true},
-      {"_transformer_encoder_layer_fwd",
-       std::string(kLayer) +
-           "%y = _transformer_encoder_layer_fwd(%x, %w, %b, %p, %c, %c, %c, "
-           "%c, %c, %f, %g, %h, %c) {num_heads=2} : f32[3,5,16]\n",
-       true},
-      {"lstm_cell", CellCall("lstm_cell", "32", true), true},
-      {"gru_cell", CellCall("gru_cell", "24", false), true},
-      {"rnn_tanh_cell", CellCall("rnn_tanh_cell", "8", false), true},
-      {"rnn_relu_cell", CellCall("rnn_relu_cell", "8", false), true},
       {"lstm", LayerCall("lstm", "32", true)},
       {"gru", LayerCall("gru", "24", false)},
       {"rnn_tanh", LayerCall("rnn_tanh", "8", false)},
@@ -131,14 +91,6 @@ std::vector<Call> Calls() {
        "{expand1=[1,3], expand2=[0], expand3=[1,2], sumdim=[2,3], "
        "unroll_dim=1} : f32[5,3]\n",
        true},
-      {"einsum", Einsum("ij,jk->ik", m + ", " + m, "f32[4,4]"), true},
-      {"einsum", Einsum("ij,ij->", m + ", " + m, "f32[]"), true},
-      {"einsum", Einsum("ij,ij->ij", m + ", " + m, "f32[4,4]")},
-      {"einsum", Einsum("bc,bd->bcd", m + ", " + m, "f32[4,4,4]")},
-      {"einsum", Einsum("ij->ji", m, "f32[4,4]")},
-      {"einsum", Einsum("ij->i", m, "f32[4]")},
-      {"einsum", Einsum("bii->bi", "input f32[2,4,4]", "f32[2,4]")},
-      {"einsum", Einsum("i,->i", "input f32[4], input f32[]", "f32[4]")},
       {"_convolution_mode", SameCall("_convolution_mode", "8,8", "4,4")},
       {"conv1d", SameCall("conv1d", "8", "4")},
       {"conv2d", SameCall("conv2d", "8,8", "4,4")},
@@ -193,17 +145,6 @@ TEST(CublasNodes, AreFoundNodeByNode) {
 %e = dot(%d, %d) : f32[]
 )"),
             (std::vector<bool>{true, true, false, true, true}));
-}
-
-TEST(CublasNodes, HaveAttentionOnlyWhereNoKernelFusesIt) {
-  const std::string attention =
-      "%q = input f32[1,2,8,16]\n%y = scaled_dot_product_attention(%q, %q, %q) "
-      ": f32[1,2,8,16]\n";
-  EXPECT_FALSE(UsesCublas(attention));
-  EXPECT_TRUE(UsesCublas(attention, {.torch = {1, 13}}));
-  EXPECT_TRUE(UsesCublas(
-      "%q = input f32[8,16]\n%y = scaled_dot_product_attention(%q, %q, %q) : "
-      "f32[8,16]\n"));
 }
 
 TEST(CublasNodes, HaveConvolutionsOnlyWherePyTorchUnfoldsThem) {

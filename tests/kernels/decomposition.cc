@@ -12,6 +12,7 @@
 
 #include "src/program/inner_calls.h"
 #include "src/program/operator_call.h"
+#include "src/program/recorder.h"
 
 namespace foretell::cost {
 namespace {
@@ -196,6 +197,13 @@ Decomposition Decompose(const std::function<void()>& body) {
 
 std::ostream& operator<<(std::ostream& stream, const KernelWork& work) {
   return stream << work.macs << " MACs, " << work.bytes << " bytes";
+}
+
+OperatorGraph TraceOf(const std::function<void()>& call) {
+  Recorder recorder({}, at::kMeta);
+  recorder.SetRole(TensorRole::kActivation);
+  call();
+  return recorder.Finish();
 }
 
 KernelWork WorkOf(const OperatorGraph& graph, const Run& mode) {

@@ -23,6 +23,9 @@ struct Decomposition {
 /// Tensors made before the call are sources.
 Decomposition Decompose(const std::function<void()>& body);
 
+/// What a trace on meta records of `call`, whose tensors were made before.
+OperatorGraph TraceOf(const std::function<void()>& call);
+
 /// Work of all kernels of a graph, each counted as often as it is launched.
 struct KernelWork {
   std::int64_t macs = 0;

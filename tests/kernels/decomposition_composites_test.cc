@@ -11,6 +11,7 @@
 #include "foretell/graph_io.h"
 #include "foretell/trace.h"
 #include "src/kernels/cublas.h"
+#include "src/program/meta/torch_scope.h"
 #include "src/program/recorder.h"
 #include "tests/kernels/decomposition.h"
 
@@ -58,6 +59,7 @@ struct Param {
 };
 
 OperatorGraph Trace(const Param& param) {
+  const TorchScope scope(kUnfused.torch);
   Recorder recorder({}, at::kMeta);
   std::optional<UnrecordedScope> unrecorded;
   unrecorded.emplace(TensorRole::kInput);

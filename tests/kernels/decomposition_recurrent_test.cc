@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "src/program/meta/meta_kernels.h"
+#include "foretell/trace.h"
 #include "tests/kernels/decomposition.h"
 
 // Recurrent layers against cuDNN's steps, written with PyTorch's fused cells,
@@ -73,14 +73,14 @@ KernelWork WorkOfCalls(const std::function<void()>& reference) {
 }
 
 KernelWork WorkOfOne(const std::function<void()>& call) {
-  const OperatorGraph graph = Decompose(call).whole;
+  const OperatorGraph graph = TraceOf(call);
   EXPECT_EQ(graph.nodes().size(), 1U);
   return WorkOf(graph);
 }
 
 class RecurrentDecomposition : public testing::Test {
  protected:
-  RecurrentDecomposition() { RegisterMetaKernels(); }
+  RecurrentDecomposition() { InitializeTracing(); }
 
   at::Tensor input_ = M({kSteps, kBatch, kInputs});
   at::Tensor state_ = M({1, kBatch, kUnits});
@@ -222,16 +222,19 @@ TEST_F(RecurrentDecomposition, CellsAreTwoProductsAndTheGates) {
 }
 
 TEST_F(RecurrentDecomposition, SimpleCellsAreWrittenOut) {
-  const at::Tensor input = at::rand({kBatch, kInputs});
-  const at::Tensor state = at::rand({kBatch, 4});
-  const at::Tensor w = at::rand({4, kInputs}), u = at::rand({4, 4});
-  const at::Tensor b = at::rand({4});
+  const at::Tensor w = M({4, kInputs}), u = M({4, 4}), b = M({4});
+  const at::Tensor input = M({kBatch, kInputs}), state = M({kBatch, 4});
   for (const bool has_relu : {false, true}) {
-    const Decomposition cell = Decompose([&] {
-      has_relu ? at::rnn_relu_cell(input, state, w, u, b, b)
-               : at::rnn_tanh_cell(input, state, w, u, b, b);
-    });
-    EXPECT_EQ(WorkOf(cell.whole), WorkOf(cell.parts));
+    EXPECT_EQ(WorkOfOne([&] {
+                has_relu ? at::rnn_relu_cell(input, state, w, u, b, b)
+                         : at::rnn_tanh_cell(input, state, w, u, b, b);
+              }),
+              WorkOfCalls([&] {
+                const at::Tensor from_state = at::addmm(b, state, u.t());
+                at::Tensor gates = at::addmm(b, input, w.t());
+                gates.add_(from_state);
+                has_relu ? at::relu(gates) : at::tanh(gates);
+              }));
   }
 }
 

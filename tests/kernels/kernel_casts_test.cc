@@ -86,9 +86,17 @@ TEST(KernelCasts, LeaveTheNamesOfFoldedNormsToBeSeen) {
                           "conv_pointwise", "batch_norm_folded"));
 }
 
-TEST(KernelCasts, OfTheProgramAreCopies) {
+TEST(KernelCasts, OfTheProgramAreLikeAutocasts) {
   EXPECT_THAT(ClassesOf(R"(%x = input f16[8,32]
 %y = to(%x) : f32[8,32]
+%z = to(%y) : f16[8,32]
+)"),
+              ElementsAre("cast_up", "cast_down"));
+}
+
+TEST(KernelCasts, ToWholeNumbersAreCopies) {
+  EXPECT_THAT(ClassesOf(R"(%x = input f32[8,32]
+%y = to(%x) : i32[8,32]
 )"),
               ElementsAre("copy"));
 }

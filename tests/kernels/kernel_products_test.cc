@@ -207,33 +207,6 @@ TEST(KernelProducts, TwoBatchesMakeABatch) {
   EXPECT_EQ(ProductOf(kernel), ProductSizes(6, 5, 7, 8));
 }
 
-TEST(KernelProducts, AnEinsumOfTwoIsAProduct) {
-  const Kernel kernel = LastOf(
-      "%x = input f16[2,5,8]\n%y = input f16[2,7,8]\n"
-      "%z = einsum(%x, %y) {equation=\"bik, bjk -> bij\"} : "
-      "f16[2,5,7]\n");
-  EXPECT_EQ(kernel.kernel_class, KernelClass::kMatmul);
-  EXPECT_EQ(ProductOf(kernel), ProductSizes(2, 5, 7, 8));
-  EXPECT_EQ(kernel.macs, 2 * 5 * 7 * 8);
-}
-
-TEST(KernelProducts, AnEinsumOfOneOperandIsAViewOrASum) {
-  const auto classes = [](const std::string& equation,
-                          const std::string& result) {
-    return ClassesOf("%z = einsum(input f16[5,8]) {equation=\"" + equation +
-                     "\"} : f16" + result + "\n");
-  };
-  EXPECT_THAT(classes("ij->ji", "[8,5]"), ElementsAre());
-  EXPECT_THAT(classes("ij->j", "[8]"), ElementsAre("reduce"));
-}
-
-TEST(KernelProducts, AnEinsumOfAnotherFormHasNoProduct) {
-  EXPECT_EQ(ProductOf(LastOf("%x = input f16[2,5,5]\n"
-                             "%z = einsum(%x) {equation=\"bii->bi\"} : "
-                             "f16[2,5]\n")),
-            ProductSizes(0, 0, 0, 0));
-}
-
 TEST(KernelProducts, ARecurrentLayerHasAProductPerWeight) {
   const Kernel kernel = LastOf(
       "%x = input f16[7,2,8]\n%h = input f16[1,2,4]\n"

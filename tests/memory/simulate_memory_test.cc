@@ -180,7 +180,7 @@ TEST(SimulateMemory, HoldsCublasWorkspaceForProductsInsideOfOperators) {
                                "f32[24,8]) : f32[2,8]\n"),
             kCublas);
   EXPECT_EQ(workspace(states + "%y = einsum(%x, %h) {equation=\"ab,ab->ab\"} : "
-                               "f32[2,8]\n"),
+                               "f32[2,8]\n| %y = mul(%x, %h)\n"),
             0);
   EXPECT_EQ(workspace("%x = input f32[7,2,8]\n%h = input f32[1,2,8]\n"
                       "%y, %n = gru(%x, %h, weight f32[24,8], weight "

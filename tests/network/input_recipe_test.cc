@@ -83,6 +83,17 @@ TEST(InputRecipe, OfTermsIsThatOfTheNetwork) {
               [&] { InfoFromJson(InfoToJson(info), "x"); });
 }
 
+TEST(InputRecipe, OfFormerTermsIsRefused) {
+  CheckpointInfo info = RichInfo();
+  info.recipe.terms = TermSet::kKernels;
+  nlohmann::json json = InfoToJson(info);
+  json["recipe"].erase("terms_version");
+  ExpectError(ErrorCode::kUnsupported,
+              "x: learned from version 1 of 'kernels', this foretell makes "
+              "version 2: train it again",
+              [&] { InfoFromJson(json, "x"); });
+}
+
 TEST(InputRecipe, NamesWhatIsWrongInAColumn) {
   nlohmann::json json = InfoToJson(RichInfo());
   json["recipe"]["columns"][4].erase("value");

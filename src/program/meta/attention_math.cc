@@ -6,6 +6,7 @@
 //   since 2.5    the same, 16-bit operands being cast to FP32 first
 //                (aten/src/ATen/native/transformers/attention.cpp)
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/dropout.h>
@@ -29,11 +30,10 @@ namespace foretell::meta {
 
 at::Tensor AdditiveMask(const at::Tensor& mask, at::ScalarType dtype) {
   if (!mask.defined() || mask.scalar_type() != at::kBool) return mask;
-  const at::TensorOptions options =
-      at::TensorOptions().dtype(dtype).device(at::kMeta);
   return at::where(
-      mask, at::scalar_tensor(0.0, options),
-      at::scalar_tensor(-std::numeric_limits<double>::infinity(), options));
+      mask, 0.0,
+      at::scalar_tensor(-std::numeric_limits<double>::infinity(),
+                        at::TensorOptions().dtype(dtype).device(at::kMeta)));
 }
 
 namespace {

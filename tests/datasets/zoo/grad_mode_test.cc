@@ -47,9 +47,11 @@ struct Living {
 };
 
 std::vector<bool> StoragesThatCount(const OperatorGraph& graph) {
-  std::vector<bool> has_value(graph.storages().size(), false);
-  for (const Value& value : graph.values()) {
-    has_value[static_cast<std::size_t>(value.storage)] = true;
+  std::vector<bool> has_result(graph.storages().size(), false);
+  for (const Node& node : graph.nodes()) {
+    for (const ValueId id : node.outputs) {
+      has_result[static_cast<std::size_t>(graph.value(id).storage)] = true;
+    }
   }
   std::vector<bool> counts(graph.storages().size(), true);
   for (const MemoryEvent& event : graph.events()) {
@@ -59,7 +61,7 @@ std::vector<bool> StoragesThatCount(const OperatorGraph& graph) {
     const bool is_other =
         std::ranges::find(kOtherScratch, target) != kOtherScratch.end();
     const bool born = event.kind == MemoryEvent::Kind::kAllocate;
-    if (born && is_other) counts[storage] = has_value[storage];
+    if (born && is_other) counts[storage] = has_result[storage];
   }
   return counts;
 }
