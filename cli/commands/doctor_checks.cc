@@ -14,9 +14,8 @@
 #include "cli/commands/memory_file.h"
 #include "foretell/device.h"
 #include "foretell/error.h"
-#include "foretell/frontends.h"
 #include "foretell/predictor.h"
-#include "foretell/trace.h"
+#include "foretell/session.h"
 #include "foretell/version.h"
 #include "src/core/numbers.h"
 #include "src/core/processor.h"
@@ -116,13 +115,10 @@ Finding FindHosts() {
 /// Opens a file in a locked process, traces and predicts it.
 std::string TryOut() {
   const MemoryFile example(EmbeddedExample().front().bytes);
-  const Program program =
-      LoadModel(example.path(), {.sandbox = Sandbox::kAuto});
-  const Trace trace = TraceProgram(
-      program, BindInputs(program.inputs(), {.batch = 1}, "example"));
-  const Predictor predictor =
-      Predictor::Make(DeviceCatalog::BuiltIn().FindDevice(kTrialDevice), Run{});
-  const Prediction prediction = predictor.Predict(trace.graph);
+  Session session(example.path(), {.inputs = {.batch = 1},
+                                   .load = {.sandbox = Sandbox::kAuto}});
+  const Prediction prediction =
+      session.Predict(DeviceCatalog::BuiltIn().FindDevice(kTrialDevice));
   return fmt::format("{} opened in a process of its own: {} MiB, {} ms on {}",
                      EmbeddedExample().front().path,
                      FormatSignificant(prediction[Target::kMemory].value),

@@ -38,7 +38,7 @@ host::MeasuredHost MeasureHost(const HostOptions& options) {
       .cpu = ProcessorName(),
       .libtorch = host::LibTorchVersion(),
       .measured_at = NowUtc(),
-      .source = "foretell host, beside data/hosts/reference.json",
+      .source = "foretell host, relative to data/hosts/reference.json",
       .probes = host::TimeProbes(host::DispatchProbes(), &host::ThreadTimeUs,
                                  options.probes)};
   host.spec = host::CompareHosts(host.probes, reference);

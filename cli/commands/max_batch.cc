@@ -123,9 +123,10 @@ Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
   const DeviceSpec& device = predictor.device();
   const std::string place = PlaceName(device, options.limits.profile);
   options.model.WarnOfMissingLocks();
-  const Program program =
-      OpenModel(options.model.models.front(), options.model.ToLoadOptions());
-  const TraceOptions trace_options = options.model.ToTraceOptions();
+  const Session session(
+      OpenModel(options.model.models.front(), options.model.ToLoadOptions()),
+      options.model.ToSessionOptions({}));
+  const Program& program = session.program();
   const BatchRange range = {.least = LeastBatch(program.inputs()),
                             .most = options.most};
   RefuseLimitBelow(range, program.name());
@@ -133,10 +134,8 @@ Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
   const auto predict = [&](std::int64_t batch) {
     const auto known = tried.find(batch);
     if (known != tried.end()) return known->second;
-    const std::vector<BoundInput> inputs = BindInputs(
-        program.inputs(), options.model.ToRequest(batch), program.name());
-    return tried[batch] = predictor.Predict(
-               TraceProgram(program, inputs, trace_options).graph);
+    return tried[batch] =
+               predictor.Predict(session.StepWith({.batch = batch}).graph);
   };
   LargestBatchFound found =
       LargestBatch(range, predict, device, options.limits);

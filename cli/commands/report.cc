@@ -57,12 +57,10 @@ nlohmann::ordered_json BatchesToJson(const ReportCommand& command,
                                      const Predictor& predictor,
                                      const Program& program,
                                      const Report& report) {
+  const Session session(program, command.model.ToSessionOptions({}));
   const auto predict = [&](std::int64_t batch) {
     if (batch == report.batch) return report.prediction;
-    const std::vector<BoundInput> inputs = BindInputs(
-        program.inputs(), command.model.ToRequest(batch), report.model);
-    return predictor.Predict(
-        TraceProgram(program, inputs, command.model.ToTraceOptions()).graph);
+    return predictor.Predict(session.StepWith({.batch = batch}).graph);
   };
   const pictures::BatchSweep sweep =
       pictures::SweepBatches(predict, predictor.device(), report.batch);
@@ -134,7 +132,7 @@ void AddReport(CLI::App& app, ExitCode& exit_code) {
                       "with --json none");
   command
       ->add_option("--batches", options->batches,
-                   "auto: compare batch sizes from 1 on; none: only this one")
+                   "auto: compare batch sizes >= 1; none: only this one")
       ->check(CLI::IsMember({"auto", "none"}))
       ->capture_default_str();
   command->add_flag("--json", options->json,

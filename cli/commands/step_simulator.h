@@ -14,17 +14,16 @@ namespace foretell::cli {
 /// One model, whose step is predicted again and again with something changed.
 class StepSimulator {
  public:
-  /// Opens the only model of `model`, which must outlive it. `batch` is empty
-  /// where the file or --input gives it. Throws what OpenModel,
-  /// DeviceFlags::Find and PredictorFlags::ToOptions throw.
+  /// Opens the only model of `model`. `batch` is empty where the file or
+  /// --input gives it. Throws what OpenModel, DeviceFlags::Find and
+  /// PredictorFlags::ToOptions throw.
   StepSimulator(const ModelOptions& model, const PredictorFlags& predictor,
                 std::optional<std::int64_t> batch);
   /// Its options point to its catalogue.
   StepSimulator(const StepSimulator&) = delete;
   StepSimulator& operator=(const StepSimulator&) = delete;
 
-  /// The step that the flags describe. Throws what
-  /// ModelOptions::ToTraceOptions throws.
+  /// The step that the flags describe.
   StepSetup Setup() const;
   /// Samples of one batch, by the leading dimension of the first input that has
   /// one.
@@ -37,19 +36,18 @@ class StepSimulator {
   Prediction Predict(const StepSetup& setup, const Trace& trace,
                      const DeviceSpec& device) const;
 
-  const Program& program() const { return program_; }
+  const Program& program() const { return session_.program(); }
   const DeviceCatalog& catalog() const { return catalog_; }
   const DeviceSpec& device() const { return device_; }
 
  private:
-  std::vector<BoundInput> Inputs(std::int64_t parts) const;
+  /// What `parts` of the batch have each.
+  std::optional<std::int64_t> BatchOfPart(std::int64_t parts) const;
 
-  const ModelOptions& model_;
-  std::optional<std::int64_t> batch_;
   DeviceCatalog catalog_;
   PredictorOptions options_;
   DeviceSpec device_;
-  Program program_;
+  Session session_;
 };
 
 }  // namespace foretell::cli

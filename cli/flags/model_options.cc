@@ -119,16 +119,6 @@ std::string LocalDevice() {
 constexpr char kBatchOfOne[] =
     "batch 1: the model leaves its batch open; --batch N chooses another";
 
-/// What autocast casts to; parameters stay in 32 bits.
-DType AutocastType(Precision precision) {
-  return precision == Precision::kBf16 ? DType::kBF16 : DType::kF16;
-}
-
-/// Arithmetic of what autocast leaves alone.
-Precision UncastPrecision(Precision precision) {
-  return precision == Precision::kTf32 ? precision : Precision::kFp32;
-}
-
 /// Answers whether a converter may be installed; empty where no one can be
 /// asked.
 std::function<bool(const std::string&)> MayInstall(bool is_said,
@@ -263,19 +253,24 @@ LoadOptions ModelOptions::ToLoadOptions() const {
 }
 
 TraceOptions ModelOptions::ToTraceOptions() const {
-  TraceOptions options = {
-      .mode = run.mode,
-      .precision = run.precision,
-      .chose_precision = chose_precision,
-      .optimizer = run.optimizer,
-      .device = trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta,
-      .grad_mode = run.grad_mode,
-      .torch = run.torch,
-      .loop = loop};
-  if (!run.autocast) return options;
-  options.autocast = AutocastType(run.precision);
-  options.precision = UncastPrecision(run.precision);
+  TraceOptions options = TraceOptionsOf(run, loop);
+  options.chose_precision = chose_precision;
+  options.device = DeviceOfTrace();
   return options;
+}
+
+TraceDevice ModelOptions::DeviceOfTrace() const {
+  return trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta;
+}
+
+SessionOptions ModelOptions::ToSessionOptions(
+    std::optional<std::int64_t> batch) const {
+  return {.run = run,
+          .loop = loop,
+          .inputs = ToRequest(batch),
+          .load = ToLoadOptions(),
+          .device = DeviceOfTrace(),
+          .chose_precision = chose_precision};
 }
 
 void ModelOptions::WarnOfMissingLocks() const {

@@ -14,6 +14,7 @@
 #include "foretell/frontends.h"
 #include "foretell/program.h"
 #include "foretell/run.h"
+#include "foretell/session.h"
 #include "foretell/trace.h"
 #include "src/predict/report.h"
 
@@ -56,7 +57,10 @@ struct ModelOptions {
   /// With Run::autocast the trace runs under autocast: to BF16 if that is the
   /// precision, else to FP16.
   TraceOptions ToTraceOptions() const;
+  TraceDevice DeviceOfTrace() const;
   LoadOptions ToLoadOptions() const;
+  /// All of it, for one batch size (empty: as in the file or --input).
+  SessionOptions ToSessionOptions(std::optional<std::int64_t> batch) const;
   /// Warns on stderr which locks a sandbox has to do without here.
   void WarnOfMissingLocks() const;
   /// The request for one batch size (empty: as in the file or --input).

@@ -122,7 +122,7 @@ const std::vector<PartnerRow>& Rows() {
        kFlags,
        {"--timeout"},
        [](G given) { return !given.Is("--sandbox", "off"); },
-       "limits a sandbox, and there is none with --sandbox off"},
+       "limits a sandbox, which --sandbox off turns off"},
       {"",
        kFlags,
        {"--markdown"},

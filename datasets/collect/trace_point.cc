@@ -92,14 +92,7 @@ TracedPoint PointTracer::Trace(const Point& point, const std::string& run) {
 }
 
 TraceOptions TraceOptionsOf(const Point& point, const std::string& run) {
-  const Run traced = RunOfPoint(point, run);
-  TraceOptions options{.mode = traced.mode,
-                       .precision = traced.precision,
-                       .half_group_norm = traced.half_group_norm,
-                       .half_layer_norm = traced.half_layer_norm,
-                       .grad_mode = traced.grad_mode,
-                       .torch = traced.torch};
-  if (traced.autocast) options.autocast = DType::kF16;
+  TraceOptions options = foretell::TraceOptionsOf(RunOfPoint(point, run));
   if (!point.optimizer.empty()) {
     options.optimizer = ParseOptimizer(point.optimizer);
   }

@@ -19,21 +19,9 @@
 #include "foretell/mig.h"
 #include "foretell/run.h"
 
-// Start here. A network needs memory, time and energy: a Predictor, made for a
-// device and a way to run networks on it, predicts all three of a graph.
-//
-//   const Program program = LoadModel("resnet50.onnx");
-//   const std::vector<BoundInput> inputs =
-//       BindInputs(program.inputs(), {.batch = 32}, program.name());
-//   const Trace trace =
-//       TraceProgram(program, inputs, {.autocast = DType::kF16});
-//   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
-//   const Predictor predictor = Predictor::Make(
-//       catalog.FindDevice("rtx-4090"), Run{.autocast = true});
-//   const Prediction prediction = predictor.Predict(trace.graph);
-//   prediction[Target::kLatency].value;  // ms
-//
-// foretell/frontends.h and foretell/trace.h declare the first three functions.
+// A network needs memory, time and energy: a Predictor, made for a device and a
+// way to run networks on it, predicts all three of a graph. A Session
+// (foretell/session.h) makes the graph of a model file, and asks a Predictor.
 
 namespace foretell {
 

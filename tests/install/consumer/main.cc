@@ -1,10 +1,7 @@
 // Predicts one file through the public headers only.
 
-#include <foretell/device.h>
 #include <foretell/error.h>
-#include <foretell/frontends.h>
-#include <foretell/predictor.h>
-#include <foretell/trace.h>
+#include <foretell/session.h>
 
 #include <cmath>
 #include <iostream>
@@ -12,15 +9,11 @@
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   try {
-    const foretell::Predictor predictor = foretell::Predictor::Make(
-        foretell::DeviceCatalog::BuiltIn().FindDevice("rtx-4090"),
-        foretell::Run{.autocast = true, .host = foretell::Host::kCpp});
-    const foretell::Program program = foretell::LoadModel(argv[1]);
-    const auto inputs = foretell::BindInputs(
-        program.inputs(), foretell::InputRequest{.batch = 256}, program.name());
-    const foretell::Trace trace = foretell::TraceProgram(
-        program, inputs, {.autocast = foretell::DType::kF16});
-    const foretell::Prediction prediction = predictor.Predict(trace.graph);
+    foretell::Session session(
+        argv[1], {.run = {.autocast = true, .host = foretell::Host::kCpp},
+                  .inputs = {.batch = 256}});
+    const foretell::Prediction prediction = session.Predict(
+        foretell::DeviceCatalog::BuiltIn().FindDevice("rtx-4090"));
     for (const foretell::Target target : foretell::kAllTargets) {
       const foretell::Figure& figure = prediction[target];
       std::cout << foretell::TargetName(target) << " "

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "foretell/device.h"
+#include "foretell/frontends.h"
+#include "foretell/mig.h"
+#include "foretell/predictor.h"
+#include "foretell/program.h"
+#include "foretell/run.h"
+#include "foretell/trace.h"
+#include "foretell/training_loop.h"
+
+// Start here. A model file, and how it is run, give memory, time and energy:
+//
+//   Session session("resnet50.onnx",
+//                   {.run = {.autocast = true}, .inputs = {.batch = 32}});
+//   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+//   const Prediction prediction =
+//       session.Predict(catalog.FindDevice("rtx-4090"));
+//   prediction[Target::kLatency].value;  // ms
+
+namespace foretell {
+
+/// How a Session opens a model and runs it.
+struct SessionOptions {
+  Run run = {};
+  TrainingLoop loop = {};  ///< Used in Mode::kTraining.
+  InputRequest inputs = {};
+  LoadOptions load = {};
+  TraceDevice device = TraceDevice::kMeta;
+  std::uint64_t seed = 0;       ///< As TraceOptions::seed.
+  bool chose_precision = true;  ///< As TraceOptions::chose_precision.
+};
+
+/// What one step does otherwise than a session's own; empty: as it does.
+struct StepChange {
+  std::optional<std::int64_t> batch = {};
+  std::optional<Run> run = {};
+  std::optional<TrainingLoop> loop = {};
+};
+
+/// What a device needs for a step, and where on it the step fits.
+struct Answer {
+  Prediction prediction;
+  mig::Recommendation placement;
+  /// Caveats of the trace, then of the prediction.
+  std::vector<std::string> warnings;
+};
+
+/// A model that was opened once, and is traced and predicted as often as asked.
+///
+/// Not safe to use from several threads at once. Every method throws Error that
+/// names the model.
+class Session {
+ public:
+  /// Opens `model`: a file or folder that LoadModel reads, or a network of the
+  /// zoo (zoo::kPrefix). Errors as LoadModel and zoo::Load.
+  explicit Session(const std::string& model, SessionOptions options = {});
+  /// Takes a program that is open; SessionOptions::load is not read.
+  explicit Session(Program program, SessionOptions options = {});
+
+  const Program& program() const { return program_; }
+  const SessionOptions& options() const { return options_; }
+
+  /// What a step that differs reads. Errors as BindInputs.
+  std::vector<BoundInput> Inputs(const StepChange& change = {}) const;
+  /// The trace of the session's own step, made by the first call. Errors as
+  /// BindInputs and TraceProgram.
+  const Trace& Step();
+  /// The trace of a step that differs, made by every call. Errors as Step.
+  Trace StepWith(const StepChange& change) const;
+
+  /// What Step needs. Errors as Step and Predictor::Predict.
+  Prediction Predict(const Predictor& predictor);
+  /// The same by a predictor of its own. Errors as Predictor::Make, too.
+  Prediction Predict(const DeviceSpec& device,
+                     const PredictorOptions& options = {});
+  /// The same, with the MIG profiles that it fits. Errors as Predict and
+  /// mig::Recommend.
+  Answer Ask(const Predictor& predictor,
+             const mig::RecommendOptions& options = {});
+
+ private:
+  Program program_;
+  SessionOptions options_;
+  std::optional<Trace> step_;
+};
+
+}  // namespace foretell

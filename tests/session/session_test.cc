@@ -1,0 +1,66 @@
+#include "foretell/session.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "foretell/error.h"
+#include "tests/datasets/expect_error.h"
+
+namespace foretell {
+namespace {
+
+using dataset_test::ExpectError;
+
+constexpr char kModel[] = "zoo:mlp?inputs=64";
+
+const DeviceSpec& Device() {
+  return DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
+}
+
+TEST(Session, TracesItsStepOnce) {
+  Session session(kModel, {.inputs = {.batch = 8}});
+  const Trace& first = session.Step();
+  EXPECT_EQ(first.graph.info().batch, 8);
+  EXPECT_EQ(&session.Step(), &first);
+}
+
+TEST(Session, TracesStepsThatDiffer) {
+  const Session session(kModel, {.inputs = {.batch = 8}});
+  const Trace training = session.StepWith(
+      {.batch = 4, .run = foretell::Run{.mode = Mode::kTraining}});
+  EXPECT_EQ(training.graph.info().batch, 4);
+  EXPECT_EQ(training.graph.info().mode, Mode::kTraining);
+  EXPECT_EQ(session.StepWith({}).graph.info().batch, 8);
+}
+
+// The five functions that it stands for.
+TEST(Session, PredictsWhatThePartsDo) {
+  const foretell::Run run = {.autocast = true};
+  Session session("zoo:resnet18", {.run = run, .inputs = {.batch = 2}});
+  const Prediction prediction = session.Predict(Device());
+  const Trace trace = TraceProgram(
+      session.program(),
+      BindInputs(session.program().inputs(), {.batch = 2}, "resnet18"),
+      {.autocast = DType::kF16});
+  const Prediction parts = Predictor::Make(Device(), run).Predict(trace.graph);
+  for (const Target target : kAllTargets) {
+    EXPECT_EQ(prediction[target].value, parts[target].value);
+  }
+}
+
+TEST(Session, AnswersWithAPlace) {
+  Session session(kModel, {.inputs = {.batch = 1}});
+  const Answer answer = session.Ask(Predictor::Make(Device(), foretell::Run{}));
+  EXPECT_EQ(answer.placement.profile, "1g.5gb");
+  EXPECT_EQ(answer.placement.model, session.program().name());
+}
+
+TEST(Session, NamesAModelThatIsMissing) {
+  ExpectError(ErrorCode::kNotFound, "nowhere.onnx",
+              [] { Session("nowhere.onnx"); });
+  ExpectError(ErrorCode::kNotFound, "nobody", [] { Session("zoo:nobody"); });
+}
+
+}  // namespace
+}  // namespace foretell
