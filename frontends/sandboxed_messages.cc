@@ -234,6 +234,8 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.device);
   writer.Number(options.seed);
   PutOptional(writer, options.autocast);
+  writer.Number(options.half_group_norm);
+  writer.Number(options.half_layer_norm);
   writer.Number(options.grad_mode);
   writer.Number(options.torch.major);
   writer.Number(options.torch.minor);
@@ -258,6 +260,8 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.device = reader.Number<TraceDevice>();
   options.seed = reader.Number<std::uint64_t>();
   options.autocast = TakeOptional<DType>(reader);
+  options.half_group_norm = reader.Number<bool>();
+  options.half_layer_norm = reader.Number<bool>();
   options.grad_mode = reader.Number<bool>();
   options.torch.major = reader.Number<int>();
   options.torch.minor = reader.Number<int>();

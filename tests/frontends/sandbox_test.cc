@@ -79,7 +79,8 @@ TEST_F(Sandboxed, AnswersAsThisProcessDoes) {
       {},
       {.precision = Precision::kBf16, .grad_mode = true},
       {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam},
-      {.autocast = DType::kF16, .torch = {.major = 1, .minor = 13}}};
+      {.autocast = DType::kF16, .torch = {.major = 1, .minor = 13}},
+      {.autocast = DType::kF16, .half_layer_norm = true}};
   for (const char* suffix : {".onnx", ".pt"}) {
     for (const TraceOptions& run : runs) {
       // Too long to print.
