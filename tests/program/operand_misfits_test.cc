@@ -40,15 +40,23 @@ const Misfit kMoreMisfits[] = {
        at::addbmm(o.F({3, 4}), o.F({2, 3, 3}), o.H({2, 3, 4}));
      }},
     {"addmv of two types",
-     [](const Operands& o) { at::addmv(o.F({3}), o.F({3, 4}), o.H({4})); }},
+     [](const Operands& o) {
+       at::addmv(o.F({3}), o.F({3, 4}), o.H({4}));
+     }},
     {"addr with a sum of three dimensions",
-     [](const Operands& o) { at::addr(o.F({1, 3, 4}), o.F({3}), o.F({4})); }},
+     [](const Operands& o) {
+       at::addr(o.F({1, 3, 4}), o.F({3}), o.F({4}));
+     }},
     {"addr in place with a sum that grows",
-     [](const Operands& o) { o.F({1, 4}).addr_(o.F({3}), o.F({4})); }},
+     [](const Operands& o) {
+       o.F({1, 4}).addr_(o.F({3}), o.F({4}));
+     }},
     {"dot of other lengths",
      [](const Operands& o) { at::dot(o.F({3}), o.F({4})); }},
     {"dot of matrices",
-     [](const Operands& o) { at::dot(o.F({3, 1}), o.F({3, 1})); }},
+     [](const Operands& o) {
+       at::dot(o.F({3, 1}), o.F({3, 1}));
+     }},
     {"vdot of two types",
      [](const Operands& o) { at::vdot(o.F({3}), o.H({3})); }},
     {"matmul of vectors of other lengths",
@@ -58,17 +66,25 @@ const Misfit kMoreMisfits[] = {
        at::einsum("bij,bjk->bik", {o.F({2, 3, 4}), o.H({2, 4, 5})});
      }},
     {"cdist of two types",
-     [](const Operands& o) { at::cdist(o.F({3, 4}), o.D({5, 4})); }},
+     [](const Operands& o) {
+       at::cdist(o.F({3, 4}), o.D({5, 4}));
+     }},
     {"cdist of other batches",
-     [](const Operands& o) { at::cdist(o.F({2, 3, 4}), o.F({3, 5, 4})); }},
+     [](const Operands& o) {
+       at::cdist(o.F({2, 3, 4}), o.F({3, 5, 4}));
+     }},
     {"convolution over time with another bias",
      [](const Operands& o) {
        at::conv_tbc(o.F({4, 2, 3}), o.F({2, 3, 5}), o.F({4}), 0);
      }},
     {"weight norm of two types",
-     [](const Operands& o) { at::_weight_norm(o.F({3, 4}), o.H({3, 1})); }},
+     [](const Operands& o) {
+       at::_weight_norm(o.F({3, 4}), o.H({3, 1}));
+     }},
     {"cross product of two types",
-     [](const Operands& o) { at::cross(o.F({2, 3}), o.H({2, 3}), 1); }},
+     [](const Operands& o) {
+       at::cross(o.F({2, 3}), o.H({2, 3}), 1);
+     }},
     {"complex of two types",
      [](const Operands& o) { at::complex(o.F({3}), o.D({3})); }},
     {"polar of two types",
@@ -94,7 +110,9 @@ const Misfit kMoreMisfits[] = {
        at::layer_norm(o.F({2, 6}), Ints{6}, o.F({6}), o.F({1, 6}));
      }},
     {"layer norm of integers",
-     [](const Operands& o) { at::layer_norm(o.I({2, 6}), Ints{6}); }},
+     [](const Operands& o) {
+       at::layer_norm(o.I({2, 6}), Ints{6});
+     }},
     {"layer norm of two types",
      [](const Operands& o) {
        at::layer_norm(o.D({2, 6}), Ints{6}, o.F({6}), o.F({6}));
@@ -108,9 +126,13 @@ const Misfit kMoreMisfits[] = {
        at::group_norm(o.F({2, 6, 4}), 2, o.H({6}), o.H({6}));
      }},
     {"group norm of integers",
-     [](const Operands& o) { at::group_norm(o.I({2, 6, 4}), 2); }},
+     [](const Operands& o) {
+       at::group_norm(o.I({2, 6, 4}), 2);
+     }},
     {"rms norm of integers",
-     [](const Operands& o) { at::rms_norm(o.I({2, 6}), Ints{6}); }},
+     [](const Operands& o) {
+       at::rms_norm(o.I({2, 6}), Ints{6});
+     }},
     {"batch norm of two types",
      [](const Operands& o) {
        at::batch_norm(o.F({2, 3, 4}), o.H({3}), o.H({3}), {}, {}, true, 0.1,
@@ -191,9 +213,13 @@ const Misfit kMoreMisfits[] = {
        at::cross_entropy_loss(o.F({4, 3}), o.I({4}), o.F({4}));
      }},
     {"cross entropy of integers",
-     [](const Operands& o) { at::cross_entropy_loss(o.I({4, 3}), o.I({4})); }},
+     [](const Operands& o) {
+       at::cross_entropy_loss(o.I({4, 3}), o.I({4}));
+     }},
     {"cross entropy at floats",
-     [](const Operands& o) { at::cross_entropy_loss(o.F({4, 3}), o.F({4})); }},
+     [](const Operands& o) {
+       at::cross_entropy_loss(o.F({4, 3}), o.F({4}));
+     }},
     {"cross entropy of an image with another target",
      [](const Operands& o) {
        at::cross_entropy_loss(o.F({2, 3, 4, 4}), o.I({2, 4, 5}));
@@ -223,11 +249,15 @@ const Misfit kMoreMisfits[] = {
        at::binary_cross_entropy_with_logits(o.I({3}), o.F({3}));
      }},
     {"huber loss of other shapes",
-     [](const Operands& o) { at::huber_loss(o.F({3, 4}), o.F({3, 5})); }},
+     [](const Operands& o) {
+       at::huber_loss(o.F({3, 4}), o.F({3, 5}));
+     }},
     {"huber loss without delta",
      [](const Operands& o) { at::huber_loss(o.F({3}), o.F({3}), kMean, 0); }},
     {"margin loss at floats",
-     [](const Operands& o) { at::multi_margin_loss(o.F({3, 4}), o.F({3})); }},
+     [](const Operands& o) {
+       at::multi_margin_loss(o.F({3, 4}), o.F({3}));
+     }},
     {"margin loss of the third power",
      [](const Operands& o) {
        at::multi_margin_loss(o.F({3, 4}), o.I({3}), 3);
@@ -250,7 +280,9 @@ const Misfit kMoreMisfits[] = {
     {"masked_fill with a vector",
      [](const Operands& o) { at::masked_fill(o.F({3}), o.B({3}), o.F({1})); }},
     {"masked_fill in place by a wider mask",
-     [](const Operands& o) { o.F({1, 4}).masked_fill_(o.B({3, 4}), 0); }},
+     [](const Operands& o) {
+       o.F({1, 4}).masked_fill_(o.B({3, 4}), 0);
+     }},
     {"masked_fill of halves with -1e9",
      [](const Operands& o) { at::masked_fill(o.H({3}), o.B({3}), -1e9); }},
     {"masked_fill of integers with minus infinity",
@@ -297,7 +329,9 @@ const Misfit kMoreMisfits[] = {
        at::repeat_interleave(o.F({3}), o.F({3}), 0, 0);
      }},
     {"bucketize with a matrix",
-     [](const Operands& o) { at::bucketize(o.F({3}), o.F({2, 4})); }},
+     [](const Operands& o) {
+       at::bucketize(o.F({3}), o.F({2, 4}));
+     }},
     {"searchsorted in a number",
      [](const Operands& o) { at::searchsorted(o.F({}), o.F({3})); }},
     // Attention.
@@ -335,7 +369,9 @@ const Misfit kMoreMisfits[] = {
        at::reflection_pad2d(o.F({1, 3, 4, 4}), Ints{4, 0, 0, 0});
      }},
     {"reflection padding of flags",
-     [](const Operands& o) { at::reflection_pad1d(o.B({3, 4}), Ints{1, 1}); }},
+     [](const Operands& o) {
+       at::reflection_pad1d(o.B({3, 4}), Ints{1, 1});
+     }},
     {"reflection padding of five dimensions",
      [](const Operands& o) {
        at::reflection_pad2d(o.F({2, 1, 3, 4, 4}), Ints{1, 1, 1, 1});
@@ -345,7 +381,9 @@ const Misfit kMoreMisfits[] = {
        at::pad(o.F({1, 3, 4}), Ints{5, 0}, "circular");
      }},
     {"channel_shuffle in groups that do not divide",
-     [](const Operands& o) { at::channel_shuffle(o.F({1, 8, 3, 3}), 3); }},
+     [](const Operands& o) {
+       at::channel_shuffle(o.F({1, 8, 3, 3}), 3);
+     }},
     {"fold of other columns",
      [](const Operands& o) {
        at::col2im(o.F({2, 12, 8}), Ints{4, 4}, Ints{2, 2}, Ints{1, 1},
@@ -375,24 +413,38 @@ const Misfit kMoreMisfits[] = {
      }},
     // Dimensions.
     {"roll by two numbers along one dimension",
-     [](const Operands& o) { at::roll(o.F({3, 4}), Ints{1, 2}, Ints{0}); }},
+     [](const Operands& o) {
+       at::roll(o.F({3, 4}), Ints{1, 2}, Ints{0});
+     }},
     {"roll without a number",
-     [](const Operands& o) { at::roll(o.F({3, 4}), Ints{}); }},
+     [](const Operands& o) {
+       at::roll(o.F({3, 4}), Ints{});
+     }},
     {"roll of no dimension",
-     [](const Operands& o) { at::roll(o.F({3, 4}), Ints{1}, Ints{2}); }},
+     [](const Operands& o) {
+       at::roll(o.F({3, 4}), Ints{1}, Ints{2});
+     }},
     {"flip of a dimension twice",
-     [](const Operands& o) { at::flip(o.F({3, 4}), Ints{1, -1}); }},
+     [](const Operands& o) {
+       at::flip(o.F({3, 4}), Ints{1, -1});
+     }},
     {"kthvalue beyond the end",
-     [](const Operands& o) { at::kthvalue(o.F({3, 4}), 5); }},
+     [](const Operands& o) {
+       at::kthvalue(o.F({3, 4}), 5);
+     }},
     {"multinomial of integers",
      [](const Operands& o) { at::multinomial(o.I({3}), 1); }},
     {"multinomial of more than there are",
      [](const Operands& o) { at::multinomial(o.F({3}), 4); }},
     {"variance of a dimension twice",
-     [](const Operands& o) { at::var(o.F({3, 4}), at::IntArrayRef{1, 1}); }},
+     [](const Operands& o) {
+       at::var(o.F({3, 4}), at::IntArrayRef{1, 1});
+     }},
     {"trace of a vector", [](const Operands& o) { at::trace(o.F({3})); }},
     {"as_strided beyond the storage",
-     [](const Operands& o) { o.F({3, 4}).as_strided({4, 4}, {4, 1}); }},
+     [](const Operands& o) {
+       o.F({3, 4}).as_strided({4, 4}, {4, 1});
+     }},
     // Types that have no kernel.
     {"dropout of integers",
      [](const Operands& o) { at::dropout(o.I({3}), 0.5, true); }},
@@ -404,7 +456,9 @@ const Misfit kMoreMisfits[] = {
        at::adaptive_avg_pool2d(o.I({1, 3, 8, 8}), Ints{2, 2});
      }},
     {"max pooling of flags",
-     [](const Operands& o) { at::max_pool2d(o.B({1, 3, 8, 8}), Ints{2}); }},
+     [](const Operands& o) {
+       at::max_pool2d(o.B({1, 3, 8, 8}), Ints{2});
+     }},
     {"nearest resizing of integers",
      [](const Operands& o) {
        at::upsample_nearest2d(o.I({1, 3, 8, 8}), Ints{4, 4});
