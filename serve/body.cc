@@ -7,7 +7,7 @@ namespace {
 
 constexpr char kEncoding[] = "Content-Encoding";
 constexpr char kNotUnpacked[] =
-    "Content-Encoding is none of gzip, deflate and br, or of a form";
+    "Content-Encoding is not gzip, deflate or br, or the body is a form";
 constexpr char kNotPacked[] = "the body is not what its Content-Encoding says";
 
 using Unpacker = std::unique_ptr<httplib::detail::decompressor>;

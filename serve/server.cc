@@ -222,17 +222,16 @@ void Server::State::Serve(const ServedCommand& command,
 }
 
 std::string Server::State::MetricsText() {
-  return metrics.Text(
-      {{"workers", "Worker processes",
-        static_cast<double>(options.pool.workers)},
-       {"workers_busy", "Workers that answer a request now",
-        static_cast<double>(pool.busy())},
-       {"workers_replaced", "Workers started in the place of others",
-        static_cast<double>(pool.replaced())},
-       {"queue", "Requests that wait for a worker",
-        static_cast<double>(pool.waiting())},
-       {"cache_bytes", "Bytes of answers that are kept",
-        static_cast<double>(cache.bytes())}});
+  return metrics.Text({{"workers", "Worker processes",
+                        static_cast<double>(options.pool.workers)},
+                       {"workers_busy", "Workers that answer a request now",
+                        static_cast<double>(pool.busy())},
+                       {"workers_replaced", "Workers started instead of others",
+                        static_cast<double>(pool.replaced())},
+                       {"queue", "Requests that wait for a worker",
+                        static_cast<double>(pool.waiting())},
+                       {"cache_bytes", "Bytes of answers that are kept",
+                        static_cast<double>(cache.bytes())}});
 }
 
 void Server::State::AddRoutes() {

@@ -275,7 +275,7 @@ std::optional<std::string> ValueProblem(const Label& label) {
   for (const LabelQuantity& quantity : LabelQuantities()) {
     const std::optional<double> value = label.*quantity.value;
     if (!value || (std::isfinite(*value) && *value >= 0)) continue;
-    return fmt::format("{} is {:f}, expected a finite number from 0 on",
+    return fmt::format("{} is {:f}, expected a finite number >= 0",
                        quantity.name, *value);
   }
   return std::nullopt;

@@ -53,7 +53,7 @@ def main(model, output):
     import paddle2onnx
     weights = str(pathlib.Path(model).with_suffix(".pdiparams"))
     if not pathlib.Path(weights).exists():
-        sys.exit(f"Error: {pathlib.Path(weights).name} is missing beside it")
+        sys.exit(f"Error: {pathlib.Path(weights).name} is missing next to it")
     # Its tools for optimizing install packages while they run.
     paddle2onnx.export(model, weights, output, opset_version=OPSET,
                        optimize_tool="none")

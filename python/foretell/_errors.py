@@ -23,7 +23,7 @@ class Error(Exception):
 
 
 class Warning(UserWarning):  # noqa: A001 - foretell.Warning, as foretell.Error
-    """What the program says beside its answer, or of a step that will not fit."""
+    """What the program says in addition to its answer, or of a step that will not fit."""
 
 
 def warn(message: str) -> None:

@@ -63,7 +63,7 @@ def has_batch(inputs: Any, batch: Any) -> bool:
 
 
 def _with_free_batch(arguments: Arguments) -> Arguments:
-    """A batch of one would be taken for a constant; two of it are none."""
+    """A batch of one would become a constant; a batch of two does not."""
     def doubled(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.dim() == 0 or tensor.size(0) != 1:
             return tensor

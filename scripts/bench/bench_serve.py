@@ -32,7 +32,7 @@ SIZE = 1_000_000
 
 
 def filled_up(content, size):
-    """An ONNX file with a field that nobody reads (15, length-delimited) behind."""
+    """An ONNX file with a field that no one reads (15, length-delimited) behind."""
     missing = max(size - len(content) - 4, 0)
     length, varint = missing, b""
     while length >= 0x80:

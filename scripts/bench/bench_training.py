@@ -113,7 +113,7 @@ class Network(torch.nn.Module):
 
 
 def train_pyg(kind, hidden, batches, epochs, clock, device="cpu"):
-    """Seconds per step; `batches` is gone through anew in every epoch."""
+    """Seconds per step; `batches` is read again in every epoch."""
     network = Network(kind, hidden).train().to(device)
     optimizer = torch.optim.Adam(network.parameters(), 2.754e-5)
     seconds = []

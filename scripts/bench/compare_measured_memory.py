@@ -36,7 +36,7 @@ def parse_arguments():
     parser.add_argument("--input", action="append", default=[])
     arguments = parser.parse_args()
     if arguments.device != "cpu" and not arguments.predict_device:
-        parser.error("--predict-device is needed beside a GPU")
+        parser.error("--predict-device is needed in addition to a GPU")
     return arguments
 
 

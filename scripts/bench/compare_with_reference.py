@@ -57,7 +57,7 @@ def parse_arguments():
 
 
 def environment_of(arguments):
-    """What both sides find in their environment beside what is there."""
+    """What both sides find in their environment in addition to what is there."""
     environment = {}
     if arguments.device == "cpu" and not arguments.plain_malloc:
         environment.update(KEEP_HOST_MEMORY)

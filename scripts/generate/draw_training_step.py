@@ -123,7 +123,7 @@ def draw_axes(picture, graph):
 
 
 def draw_bands(picture, rows, context_mib):
-    """Draws what is alive, and the legend beside it, from the top down."""
+    """Draws what is alive, and the legend next to it, from the top down."""
     lower = [0.0] * len(rows)
     upper = [context_mib] * len(rows)
     legend = [CONTEXT]

@@ -67,9 +67,9 @@ MORE = {
 
 REFUSED = {
     "_batch_norm_with_update": "writes statistics of any length",
-    "_ctc_loss": "reads by labels that nobody compares with the alphabet",
-    "_segment_reduce": "reads by lengths that nobody adds up",
-    "_sparse_mm_reduce_impl": "reads by indices that nobody compares",
+    "_ctc_loss": "reads by labels that are not checked against the alphabet",
+    "_segment_reduce": "reads by lengths whose sum is not checked",
+    "_sparse_mm_reduce_impl": "reads by indices that are not checked",
     "_standard_gamma": "need not end for NaN",
     "_sample_dirichlet": "need not end for NaN",
     "_reshape_alias": "makes views beyond the storage",

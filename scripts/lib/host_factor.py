@@ -21,7 +21,7 @@ HOST_BOUND = 0.5
 
 @dataclasses.dataclass
 class Run:
-    """A published row beside what is predicted of it."""
+    """A published row and its prediction."""
     host: str        # Source, and the machine where a source has several.
     network: str
     latencies: dict  # Predicted ms by factor.
@@ -68,7 +68,7 @@ def own_factor(latencies, truth):
 
 
 def median_factor(runs):
-    """That of the host-bound ones; 1 where there are none."""
+    """That of the host-bound ones; 1 if there are none."""
     own = [math.log(own_factor(run.latencies, run.truth))
            for run in runs if is_host_bound(run.latencies)]
     return math.exp(statistics.median(own)) if own else 1.0

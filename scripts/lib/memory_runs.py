@@ -116,7 +116,7 @@ def hf_docs_run(row, flags, common):
 
 
 def hf_docs_runs():
-    """transformers' documentation: eager attention beside fused."""
+    """transformers' documentation: eager attention next to fused."""
     for row in published.rows(HF_DOCS):
         if not row["memory_mb"] or row["source"] != "hf-model-docs":
             continue

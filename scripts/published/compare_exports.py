@@ -59,7 +59,7 @@ def lines(document):
 
 
 def first_difference(exported, traced):
-    """Of two networks; None where there is none."""
+    """Of two networks; None if there is none."""
     if exported["parameters"] != traced["parameters"]:
         return (f"parameters: {exported['parameters']} exported, "
                 f"{traced['parameters']} traced")

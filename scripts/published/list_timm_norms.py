@@ -27,7 +27,7 @@ def keep(tensor, *_, **__):
 
 
 def without_first_weights():
-    """Makes what fills weights leave them alone, since nobody reads them."""
+    """Makes what fills weights leave them alone, since no one reads them."""
     for name in dir(torch.nn.init):
         if name.endswith("_") and not name.startswith("_"):
             setattr(torch.nn.init, name, keep)

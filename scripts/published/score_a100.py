@@ -226,7 +226,7 @@ def memory_errors(rows, predictions):
 
 
 def share_of(flags):
-    """Percent of rows above their interval; a dash where there is none."""
+    """Percent of rows above their interval; a dash if there are none."""
     if None in flags:
         return "–"
     return f"{100 * statistics.fmean(flags):.0f}"
@@ -245,7 +245,7 @@ def print_memory(title, errors, key):
 
 
 def print_contexts(rows, predictions):
-    """What migperf's slices held beside the simulated segments and each SM's part."""
+    """What migperf's slices held next to the simulated segments and each SM's part."""
     groups = collections.defaultdict(list)
     for row in rows:
         if row["source"] != "migperf" or row["mode"] != "inference":

@@ -275,7 +275,7 @@ def print_checked(files):
                 if str(found) == str(fields[name] or 0))
     if not rows:
         return
-    print("\n### Inputs beside the table's columns\n\n"
+    print("\n### Inputs in addition to the table's columns\n\n"
           "| column | equal | rows |\n|---|---|---|")
     for name, equal in columns.items():
         print(f"| {name} | {equal} | {rows} |")

@@ -184,8 +184,8 @@ std::int64_t JsonObject::ToInt(const json& field, const std::string& key,
 std::uint64_t JsonObject::ToUnsigned(const json& field,
                                      const std::string& key) const {
   if (!field.is_number_unsigned()) {
-    Fail(key, fmt::format("is {}, expected a whole number from 0 on",
-                          ShowJson(field)));
+    Fail(key,
+         fmt::format("is {}, expected a whole number >= 0", ShowJson(field)));
   }
   return field.get<std::uint64_t>();
 }

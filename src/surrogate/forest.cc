@@ -153,7 +153,7 @@ Tree ReadTree(JsonObject& object, std::size_t columns) {
   object.Finish();
   if (column.empty() || value.size() != column.size() ||
       right.size() != column.size()) {
-    object.Fail("column", fmt::format("has {} beside {} and {}",
+    object.Fail("column", fmt::format("has {} next to {} and {}",
                                       Counted(column.size(), "node"),
                                       value.size(), right.size()));
   }

@@ -61,7 +61,7 @@ TEST(JsonObject, NamesFileFieldAndBothValues) {
       "to 2147483647");
   ExpectRefusal(R"({"x": -1})",
                 [](JsonObject& o) { o.Get<std::uint64_t>("x"); },
-                "a.json: net.x is -1, expected a whole number from 0 on");
+                "a.json: net.x is -1, expected a whole number >= 0");
   ExpectRefusal(R"({"x": {"a": [1, true]}})",
                 [](JsonObject& o) {
                   o.Get<std::map<std::string, std::vector<int>>>("x");

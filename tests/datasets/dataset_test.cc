@@ -388,8 +388,8 @@ TEST(CheckDataset, NamesFeaturesAndLabelsThatAreNotFinite) {
             "graphs row 1: nodes: node 1: is_convolution is nan, expected a "
             "finite number");
   EXPECT_EQ(ToString(damage[1]),
-            "labels row 1: energy_j is inf, expected a finite number from 0 "
-            "on");
+            "labels row 1: energy_j is inf, expected a finite number "
+            ">= 0");
 }
 
 TEST(CheckDataset, NamesABrokenReference) {

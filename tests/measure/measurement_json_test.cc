@@ -106,7 +106,7 @@ TEST(MeasurementJson, NamesWhatIsWrong) {
   ExpectCorrupt(R"({"model": "x"})", "status is missing");
   ExpectCorrupt(R"({"model": "x", "status": "fine"})", "'fine'");
   ExpectCorrupt(R"({"model": "x", "status": "ok", "seed": "y"})",
-                "seed is \"y\", expected a whole number from 0 on");
+                "seed is \"y\", expected a whole number >= 0");
   ExpectCorrupt(
       R"({"model": "x", "status": "ok", "inputs": [{"shape": [1, 2.5]}]})",
       "inputs[0].shape[1] is 2.5, expected a whole number");
