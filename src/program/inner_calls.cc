@@ -273,8 +273,10 @@ void InnerCalls::AddTo(
       call.spec.inputs.push_back(value_of(place));
     }
     std::vector<ValueId> made;
-    for (const std::size_t place : call.results)
+    made.reserve(call.results.size());
+    for (const std::size_t place : call.results) {
       made.push_back(value_of(place));
+    }
     builder.AddCall(node, std::move(call.spec), std::move(made));
   }
 }
