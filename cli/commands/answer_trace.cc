@@ -62,14 +62,6 @@ Report AnswerTrace(const Predictor& predictor, const Program& program,
   return report;
 }
 
-std::vector<std::string> WarningsOf(const Trace& trace,
-                                    const Prediction& prediction) {
-  std::vector<std::string> warnings = trace.warnings;
-  const std::vector<std::string> doubts = prediction.AllWarnings();
-  warnings.insert(warnings.end(), doubts.begin(), doubts.end());
-  return warnings;
-}
-
 void PrintWarnings(const Program& program, const Trace& trace,
                    const Prediction& prediction) {
   for (const std::string& warning : WarningsOf(trace, prediction)) {

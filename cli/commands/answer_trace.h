@@ -6,6 +6,7 @@
 #include "cli/flags/model_options.h"
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
+#include "foretell/session.h"
 #include "src/predict/report.h"
 
 namespace foretell::cli {
@@ -27,12 +28,7 @@ std::vector<TraceOptions> TraceInGradMode(const ModelOptions& model);
 Report AnswerTrace(const Predictor& predictor, const Program& program,
                    const Trace& trace, const AnswerOptions& options);
 
-/// All there is to report in addition to the figures: warnings of the frontend
-/// and the trace, then those of the prediction.
-std::vector<std::string> WarningsOf(const Trace& trace,
-                                    const Prediction& prediction);
-
-/// Prints them on stderr, each after the name of the program.
+/// Prints WarningsOf on stderr, each after the name of the program.
 void PrintWarnings(const Program& program, const Trace& trace,
                    const Prediction& prediction);
 

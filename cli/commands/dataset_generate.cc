@@ -66,7 +66,7 @@ dataset::TraceSetup SetupOf(const GenerateCommand& command) {
                                 },
                             .inputs = {},
                             .dims = std::move(request.dims),
-                            .device = command.model.ToTraceOptions().device};
+                            .device = command.model.DeviceOfTrace()};
   if (!command.input_table.empty()) {
     setup.inputs = dataset::ReadInputTable(command.input_table);
   }

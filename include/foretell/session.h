@@ -36,19 +36,23 @@ struct SessionOptions {
   bool chose_precision = true;  ///< As TraceOptions::chose_precision.
 };
 
-/// What one step does otherwise than a session's own; empty: as it does.
+/// How a step differs from a session's own; an empty field does not.
 struct StepChange {
   std::optional<std::int64_t> batch = {};
   std::optional<Run> run = {};
   std::optional<TrainingLoop> loop = {};
 };
 
+/// All there is to report in addition to the figures: warnings of the frontend
+/// and the trace, then those of the prediction.
+std::vector<std::string> WarningsOf(const Trace& trace,
+                                    const Prediction& prediction);
+
 /// What a device needs for a step, and where on it the step fits.
 struct Answer {
   Prediction prediction;
   mig::Recommendation placement;
-  /// Caveats of the trace, then of the prediction.
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;  ///< WarningsOf.
 };
 
 /// A model that was opened once, and is traced and predicted as often as asked.
@@ -66,7 +70,7 @@ class Session {
   const Program& program() const { return program_; }
   const SessionOptions& options() const { return options_; }
 
-  /// What a step that differs reads. Errors as BindInputs.
+  /// The inputs of a step that differs. Errors as BindInputs.
   std::vector<BoundInput> Inputs(const StepChange& change = {}) const;
   /// The trace of the session's own step, made by the first call. Errors as
   /// BindInputs and TraceProgram.

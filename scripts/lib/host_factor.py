@@ -68,7 +68,7 @@ def own_factor(latencies, truth):
 
 
 def median_factor(runs):
-    """That of the host-bound ones; 1 if there are none."""
+    """The median of the host-bound runs; 1 without any."""
     own = [math.log(own_factor(run.latencies, run.truth))
            for run in runs if is_host_bound(run.latencies)]
     return math.exp(statistics.median(own)) if own else 1.0

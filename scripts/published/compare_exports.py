@@ -59,7 +59,7 @@ def lines(document):
 
 
 def first_difference(exported, traced):
-    """Of two networks; None if there is none."""
+    """What differs first in two networks, in words; None for equal ones."""
     if exported["parameters"] != traced["parameters"]:
         return (f"parameters: {exported['parameters']} exported, "
                 f"{traced['parameters']} traced")

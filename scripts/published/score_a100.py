@@ -226,7 +226,7 @@ def memory_errors(rows, predictions):
 
 
 def share_of(flags):
-    """Percent of rows above their interval; a dash if there are none."""
+    """Percent of rows above their interval; a dash for rows without one."""
     if None in flags:
         return "–"
     return f"{100 * statistics.fmean(flags):.0f}"

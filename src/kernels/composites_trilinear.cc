@@ -51,13 +51,12 @@ class PairOfFactors {
     if (summed_.empty()) return Elementwise(steps_, "mul", {left_, right_});
     const std::int64_t batch = Extent(left_, both_);
     const std::int64_t inner = Extent(left_, summed_);
-    const ValueId left =
-        Reshape(steps_, Permute(steps_, left_, Order(rows_, summed_, columns_)),
-                {batch, Extent(left_, rows_), inner});
+    const Dims order = Order(rows_, summed_, columns_);
+    const ValueId left = Reshape(steps_, Permute(steps_, left_, order),
+                                 {batch, Extent(left_, rows_), inner});
     const ValueId right = Reshape(
         steps_, Permute(steps_, right_, Order(summed_, columns_, rows_)),
         {batch, inner, Extent(right_, columns_)});
-    const Dims order = Order(rows_, summed_, columns_);
     Shape shape;
     for (const std::int64_t dim : order) {
       shape.push_back(Has(summed_, dim) ? 1

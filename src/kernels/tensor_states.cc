@@ -32,12 +32,13 @@ bool StaysWithinLimits(const Shape& shape, const Strides& strides) {
   return true;
 }
 
-}  // namespace
-
+/// True for a cast that autocast made while the graph was traced.
 bool IsAutocastCast(const Node& node) {
   return node.kind == OpKind::kCast && FlagOf(node, kAutocastAttribute) &&
          !node.inputs.empty() && !node.outputs.empty();
 }
+
+}  // namespace
 
 ValueId BeforeAutocast(const OperatorGraph& graph, ValueId id) {
   const NodeId producer = graph.value(id).producer;

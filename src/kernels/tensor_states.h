@@ -10,8 +10,6 @@
 
 namespace foretell::cost {
 
-/// True for a cast that autocast made while the graph was traced.
-bool IsAutocastCast(const Node& node);
 /// What autocast cast to `id`; `id` itself where it did not.
 ValueId BeforeAutocast(const OperatorGraph& graph, ValueId id);
 

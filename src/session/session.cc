@@ -14,6 +14,14 @@ Program Open(const std::string& model, const LoadOptions& options) {
 
 }  // namespace
 
+std::vector<std::string> WarningsOf(const Trace& trace,
+                                    const Prediction& prediction) {
+  std::vector<std::string> warnings = trace.warnings;
+  const std::vector<std::string> doubts = prediction.AllWarnings();
+  warnings.insert(warnings.end(), doubts.begin(), doubts.end());
+  return warnings;
+}
+
 Session::Session(const std::string& model, SessionOptions options)
     : program_(Open(model, options.load)), options_(std::move(options)) {}
 
@@ -54,9 +62,7 @@ Answer Session::Ask(const Predictor& predictor,
   Prediction prediction = Predict(predictor);
   mig::Recommendation placement = mig::Recommend(
       ToDemand(prediction, program_.name()), predictor.device(), options);
-  std::vector<std::string> warnings = Step().warnings;
-  const std::vector<std::string> doubts = prediction.AllWarnings();
-  warnings.insert(warnings.end(), doubts.begin(), doubts.end());
+  std::vector<std::string> warnings = WarningsOf(Step(), prediction);
   return {.prediction = std::move(prediction),
           .placement = std::move(placement),
           .warnings = std::move(warnings)};

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "foretell/trace.h"
-#include "src/program/autocast.h"
 #include "tests/kernels/kernels_of.h"
 #include "tests/program/fake_program.h"
 

@@ -5,6 +5,7 @@
 #include <ATen/record_function.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -199,8 +200,12 @@ std::ostream& operator<<(std::ostream& stream, const KernelWork& work) {
   return stream << work.macs << " MACs, " << work.bytes << " bytes";
 }
 
-OperatorGraph TraceOf(const std::function<void()>& call) {
+OperatorGraph TraceOf(const std::function<std::function<void()>()>& make) {
   Recorder recorder({}, at::kMeta);
+  std::optional<UnrecordedScope> unrecorded;
+  unrecorded.emplace(TensorRole::kInput);
+  const std::function<void()> call = make();
+  unrecorded.reset();
   recorder.SetRole(TensorRole::kActivation);
   call();
   return recorder.Finish();

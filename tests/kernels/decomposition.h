@@ -23,8 +23,9 @@ struct Decomposition {
 /// Tensors made before the call are sources.
 Decomposition Decompose(const std::function<void()>& body);
 
-/// What a trace on meta records of `call`, whose tensors were made before.
-OperatorGraph TraceOf(const std::function<void()>& call);
+/// What a trace on meta records of the call that `make` returns; tensors that
+/// `make` makes are inputs.
+OperatorGraph TraceOf(const std::function<std::function<void()>()>& make);
 
 /// Work of all kernels of a graph, each counted as often as it is launched.
 struct KernelWork {

@@ -12,7 +12,6 @@
 #include "foretell/trace.h"
 #include "src/kernels/cublas.h"
 #include "src/program/meta/torch_scope.h"
-#include "src/program/recorder.h"
 #include "tests/kernels/decomposition.h"
 
 // Operators that are made of others against PyTorch itself: the work of the
@@ -60,14 +59,8 @@ struct Param {
 
 OperatorGraph Trace(const Param& param) {
   const TorchScope scope(kUnfused.torch);
-  Recorder recorder({}, at::kMeta);
-  std::optional<UnrecordedScope> unrecorded;
-  unrecorded.emplace(TensorRole::kInput);
-  const Case test = CaseOn(at::kMeta, param.cases, param.index);
-  unrecorded.reset();
-  recorder.SetRole(TensorRole::kActivation);
-  test.call();
-  return recorder.Finish();
+  return TraceOf(
+      [&] { return CaseOn(at::kMeta, param.cases, param.index).call; });
 }
 
 std::vector<Case> AttentionCases() {

@@ -1,12 +1,11 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "foretell/trace.h"
-#include "src/program/recorder.h"
 #include "tests/kernels/decomposition.h"
 
 namespace foretell::cost {
@@ -32,14 +31,10 @@ TEST_P(DecomposedEinsum, DoesTheWorkOfItsCalls) {
   const std::vector<at::Tensor> real = operands(at::kCPU);
   const Decomposition own =
       Decompose([&] { at::einsum(GetParam().text, real); });
-  Recorder recorder({}, at::kMeta);
-  std::optional<UnrecordedScope> unrecorded;
-  unrecorded.emplace(TensorRole::kInput);
-  const std::vector<at::Tensor> traced = operands(at::kMeta);
-  unrecorded.reset();
-  recorder.SetRole(TensorRole::kActivation);
-  at::einsum(GetParam().text, traced);
-  const OperatorGraph graph = recorder.Finish();
+  const OperatorGraph graph = TraceOf([&]() -> std::function<void()> {
+    return
+        [traced = operands(at::kMeta)] { at::einsum(GetParam().text, traced); };
+  });
   ASSERT_EQ(graph.nodes().size(), 1U);
   EXPECT_EQ(WorkOf(graph), WorkOf(own.parts));
 }

@@ -73,7 +73,7 @@ KernelWork WorkOfCalls(const std::function<void()>& reference) {
 }
 
 KernelWork WorkOfOne(const std::function<void()>& call) {
-  const OperatorGraph graph = TraceOf(call);
+  const OperatorGraph graph = TraceOf([&] { return call; });
   EXPECT_EQ(graph.nodes().size(), 1U);
   return WorkOf(graph);
 }

@@ -59,7 +59,8 @@ TEST(Session, AnswersWithAPlace) {
 TEST(Session, NamesAModelThatIsMissing) {
   ExpectError(ErrorCode::kNotFound, "nowhere.onnx",
               [] { Session("nowhere.onnx"); });
-  ExpectError(ErrorCode::kNotFound, "nobody", [] { Session("zoo:nobody"); });
+  ExpectError(ErrorCode::kNotFound, "no_such_network",
+              [] { Session("zoo:no_such_network"); });
 }
 
 }  // namespace
