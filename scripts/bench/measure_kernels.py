@@ -2,17 +2,24 @@
 """Which kernels the libraries choose, and how long each runs.
 
     measure_kernels.py --seconds 120 --out kernels.jsonl.gz
+    measure_kernels.py --suite kinds --seconds 300 --out kinds.jsonl.gz
     measure_kernels.py --device cpu --tiny --out dry.jsonl
 
-Stock PyTorch, nothing of foretell. Convolutions (contiguous and channels_last;
-bf16, fp32 with and without TF32), attention, batch norm and layer norm, each
-forward and backward, with the defaults of PyTorch: no search by cuDNN.
+Stock PyTorch, nothing of foretell. The suite "layers": convolutions (contiguous
+and channels_last; bf16, fp32 with and without TF32), attention, batch norm and
+layer norm. The suite "kinds": operators of every kind, at common and at awkward
+extents (operator_cases.py). Each forward and backward, with the defaults of
+PyTorch: no search by cuDNN; TF32 in convolutions alone, but for the precisions
+"tf32" (in products, too) and "fp32_no_tf32" (nowhere).
 
 The first row is the environment. Then one row per operator and pass:
   op, shape, precision, layout, pass    what was run ("forward", "backward")
   options       of the operator: stride, groups; causal; mask
   kernels       [[name, microseconds], ...] of one call in order, the median
                 over the repeats; kernels whose number varies are averaged
+  launches      [[grid, block, registers, shared memory], ...] of those kernels
+                in the last repeat; null for copies and fills
+  host_us       what the CPU takes to issue one call
   gpu_us        their sum
   output_bytes, workspace_bytes         of one call: what its outputs keep, and
                 the allocator's peak above that
@@ -31,15 +38,22 @@ import gzip
 import hashlib
 import itertools
 import json
+import os
 import statistics
 import sys
+import tempfile
 import time
 
 import torch
 from torch.nn import functional
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import operator_cases  # noqa: E402
+
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16,
-          "fp32": torch.float32, "fp32_no_tf32": torch.float32}
+          "fp32": torch.float32, "tf32": torch.float32,
+          "fp32_no_tf32": torch.float32}
+DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
 SEPARATOR_CYCLES = 2000
 NAME_LENGTH = 400
 BATCHES = (1, 8, 32)
@@ -128,10 +142,15 @@ class Calls:
         self.dtype = DTYPES[precision]
         self.layout = (torch.channels_last if layout == "channels_last"
                        else torch.contiguous_format)
-        self.forward, self.backward = getattr(self, op)(shape, options)
+        if hasattr(self, op):
+            self.forward, self.backward = getattr(self, op)(shape, options)
+        else:
+            self.forward, self.backward = operator_cases.build(row, self)
 
     def random(self, *shape, dtype=None):
         x = torch.randn(*shape, device=self.device).to(dtype or self.dtype)
+        if x.dim() == 5 and self.layout == torch.channels_last:
+            return x.contiguous(memory_format=torch.channels_last_3d)
         return x.contiguous(memory_format=self.layout) if x.dim() == 4 else x
 
     def convolution(self, shape, options):
@@ -209,9 +228,27 @@ class Calls:
         return forward, self.gradient(forward, (x, weight, bias))
 
 
+def device_events(profile):
+    """What ran on the device, in order: the trace's events."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace.json")
+        profile.export_chrome_trace(path)
+        with open(path) as file:
+            events = json.load(file)["traceEvents"]
+    return sorted((e for e in events if e.get("cat") in DEVICE_WORK),
+                  key=lambda e: e["ts"])
+
+
+def launch(event):
+    """Grid, block, registers and shared memory; None of a copy or fill."""
+    given = event["args"]
+    return [given["grid"], given["block"], given["registers per thread"],
+            given["shared memory"]] if "grid" in given else None
+
+
 def kernel_runs(calls, repeats):
-    """For each call, [[(name, microseconds), ...] of each repeat] on the
-    device's timeline."""
+    """For each call, [[(name, microseconds, launch), ...] of each repeat] on
+    the device's timeline."""
     activity = torch.profiler.ProfilerActivity
     torch.cuda.synchronize()
     with torch.profiler.profile(activities=[activity.CUDA]) as profile:
@@ -220,17 +257,14 @@ def kernel_runs(calls, repeats):
                 torch.cuda._sleep(SEPARATOR_CYCLES)
                 call()
         torch.cuda.synchronize()
-    events = sorted(
-        (e for e in profile.events()
-         if e.device_type == torch.autograd.DeviceType.CUDA),
-        key=lambda e: e.time_range.start)
-    runs, spin = [], next(e.name for e in events if "spin" in e.name)
+    events = device_events(profile)
+    runs, spin = [], next(e["name"] for e in events if "spin" in e["name"])
     for event in events:
-        if event.name == spin:
+        if event["name"] == spin:
             runs.append([])
         elif runs:
-            runs[-1].append((event.name[:NAME_LENGTH],
-                             event.time_range.elapsed_us()))
+            runs[-1].append((event["name"][:NAME_LENGTH], event["dur"],
+                             launch(event)))
     if len(runs) != len(calls) * repeats:
         raise RuntimeError(f"{len(runs)} runs on the timeline")
     return [runs[i:i + repeats] for i in range(0, len(runs), repeats)]
@@ -238,14 +272,25 @@ def kernel_runs(calls, repeats):
 
 def median_kernels(runs):
     """One list of kernels for several runs of the same call."""
-    names = [[name for name, _ in run] for run in runs]
+    names = [[name for name, _, _ in run] for run in runs]
     if runs and all(n == names[0] for n in names):
         return [[names[0][i], round(statistics.median(
             run[i][1] for run in runs), 3)] for i in range(len(names[0]))]
     totals = collections.Counter()
-    for name, us in itertools.chain.from_iterable(runs):
+    for name, us, _ in itertools.chain.from_iterable(runs):
         totals[name] += us / len(runs)
     return [[name, round(us, 3)] for name, us in totals.items()]
+
+
+def host_us(call, count=5):
+    """Microseconds to issue a call; the device may still be at work."""
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(count):
+        call()
+    us = (time.perf_counter() - begin) * 1e6 / count
+    torch.cuda.synchronize()
+    return round(us, 1)
 
 
 def output_bytes(value):
@@ -292,6 +337,7 @@ def rows_of(row, options):
     """The rows of one operator, one for each pass; never raises."""
     op, shape, precision, layout, how = row
     torch.backends.cudnn.allow_tf32 = precision != "fp32_no_tf32"
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     results = [dict(kind="kernels", op=op, shape=shape, precision=precision,
                     layout=layout, options=how, **{"pass": name})
                for name in ("forward", "backward")]
@@ -300,8 +346,11 @@ def rows_of(row, options):
     except Exception as error:
         return [dict(result, **failure(error)) for result in results]
     ready = []
-    for result, call in zip(results, (torch.no_grad()(calls.forward),
-                                      calls.backward)):
+    for result, call in zip(list(results), (torch.no_grad()(calls.forward),
+                                            calls.backward)):
+        if call is None:
+            results.remove(result)
+            continue
         try:
             result.update(memory_fields(call, options.device), status="ok")
             ready.append((result, call))
@@ -311,10 +360,12 @@ def rows_of(row, options):
         return results
     try:
         runs = kernel_runs([call for _, call in ready], options.repeats)
-        for (result, _), of_call in zip(ready, runs):
+        for (result, call), of_call in zip(ready, runs):
             kernels = median_kernels(of_call)
             result.update(kernels=kernels,
-                          gpu_us=round(sum(us for _, us in kernels), 3))
+                          launches=[x for _, _, x in of_call[-1]],
+                          gpu_us=round(sum(us for _, us in kernels), 3),
+                          host_us=host_us(call))
     except Exception as error:
         for result, _ in ready:
             result.update(failure(error))
@@ -324,6 +375,8 @@ def rows_of(row, options):
 def shrink(row):
     """`row` at a toy extent, for a try on a CPU."""
     op, shape, precision, layout, how = row
+    if not hasattr(Calls, op):
+        return operator_cases.shrink(row)
     if op == "convolution":
         shape = [1, shape[1], min(shape[2], 16), min(shape[3], 16)]
     elif op == "attention":
@@ -334,6 +387,8 @@ def shrink(row):
 
 
 def environment():
+    if torch.cuda.is_available():
+        torch.cuda.init()
     fields = {"kind": "environment", "torch": torch.__version__,
               "cuda": torch.version.cuda, "time": time.time(),
               "cudnn": torch.backends.cudnn.version(),
@@ -356,6 +411,8 @@ def parse():
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--suite", default="layers",
+                        choices=["layers", "kinds"])
     parser.add_argument("--only", default="", help="operators, by comma")
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--lock", help="a file to lock around device work")
@@ -370,7 +427,8 @@ def main():
     lock = open(options.lock, "w") if options.lock else None
     deadline = time.time() + options.seconds
     counts = collections.Counter()
-    chosen = [row for row in operators()
+    suite = operator_cases if options.suite == "kinds" else sys.modules[__name__]
+    chosen = [row for row in suite.operators()
               if not options.only or row[0] in options.only.split(",")]
     index = options.skip
     torch.manual_seed(1)
