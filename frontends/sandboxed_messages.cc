@@ -237,6 +237,7 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.half_group_norm);
   writer.Number(options.half_layer_norm);
   writer.Number(options.grad_mode);
+  writer.Number(options.channels_last);
   writer.Number(options.torch.major);
   writer.Number(options.torch.minor);
   PutOptional(writer, options.torch.patch);
@@ -263,6 +264,7 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.half_group_norm = reader.Number<bool>();
   options.half_layer_norm = reader.Number<bool>();
   options.grad_mode = reader.Number<bool>();
+  options.channels_last = reader.Number<bool>();
   options.torch.major = reader.Number<int>();
   options.torch.minor = reader.Number<int>();
   options.torch.patch = TakeOptional<int>(reader);
@@ -405,7 +407,8 @@ Trace UnpackTrace(std::string_view answer, const Request& request,
     if (info.name != request.name || info.mode != options.mode ||
         info.precision != options.precision ||
         info.autocast != options.autocast ||
-        info.grad_mode != options.grad_mode) {
+        info.grad_mode != options.grad_mode ||
+        info.channels_last != options.channels_last) {
       Refuse("the graph of another step");
     }
     return trace;

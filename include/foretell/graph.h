@@ -181,6 +181,9 @@ struct Value {
   TensorType type;
   StorageId storage = kNone;
   NodeId producer = kNone;  ///< kNone for inputs, parameters and buffers.
+  /// Elements from one index to the next, per dimension; empty if the tensor is
+  /// row-major (RecordedStrides in src/graph/strides.h has the rule).
+  std::vector<std::int64_t> strides = {};
 };
 
 /// Attribute (true) of the casts made by autocast and not by the program.
@@ -238,6 +241,9 @@ struct GraphInfo {
   /// Autograd recorded the forward pass of an inference, and no backward one
   /// followed: see Run::grad_mode. False in training, which always records.
   bool grad_mode = false;
+  /// Network and inputs were converted to the channels-last format before the
+  /// graph was traced.
+  bool channels_last = false;
 };
 
 /// Operators of one step (forward; in training also backward and optimizer) in
@@ -245,7 +251,8 @@ struct GraphInfo {
 ///
 /// Immutable and valid by construction: only GraphBuilder makes one. Node
 /// inputs come before the node, names are unique, every storage is allocated
-/// once before it is freed at most once, and every size is non-negative.
+/// once before it is freed at most once, and every size and stride is
+/// non-negative.
 class OperatorGraph {
  public:
   const GraphInfo& info() const { return info_; }
@@ -309,8 +316,10 @@ class GraphBuilder {
   void SetRole(StorageId storage, TensorRole role);
 
   /// Adds a tensor that no node makes: an input, parameter or buffer by the
-  /// role of `storage`. An empty name becomes a fresh number.
-  ValueId AddSource(std::string name, TensorType type, StorageId storage);
+  /// role of `storage`. An empty name becomes a fresh number. `strides` are one
+  /// per dimension, or empty: see Value::strides.
+  ValueId AddSource(std::string name, TensorType type, StorageId storage,
+                    std::vector<std::int64_t> strides = {});
   /// Adds a node after all others; its kind and MACs follow from its target,
   /// attributes and types (AddResult must have been called for its results
   /// before Build()).
@@ -318,12 +327,12 @@ class GraphBuilder {
   /// Adds the next result of `node`. A result in the storage of one of the
   /// node's inputs is a view or an in-place update.
   ValueId AddResult(NodeId node, std::string name, TensorType type,
-                    StorageId storage);
+                    StorageId storage, std::vector<std::int64_t> strides = {});
 
   /// Adds a tensor that only the calls inside `node` make or read. It gives its
   /// storage no label.
   ValueId AddInner(NodeId node, std::string name, TensorType type,
-                   StorageId storage);
+                   StorageId storage, std::vector<std::int64_t> strides = {});
   /// Adds the next call that `node` makes inside; scope and phase of `spec` are
   /// ignored. `results` are results or inner tensors of `node`.
   void AddCall(NodeId node, NodeSpec spec, std::vector<ValueId> results);
@@ -353,8 +362,7 @@ class GraphBuilder {
   OperatorGraph Build();
 
  private:
-  ValueId AddValue(std::string name, TensorType type, StorageId storage,
-                   NodeId producer);
+  ValueId AddValue(Value value);
   /// The node that `spec` describes; `describe` names it in errors.
   template <typename Describe>
   Node MakeNode(NodeSpec spec, const Describe& describe) const;

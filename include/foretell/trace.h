@@ -35,6 +35,9 @@ struct TraceOptions {
   /// Inference without torch.no_grad(), see Run::grad_mode. Refused in
   /// training.
   bool grad_mode = false;
+  /// Parameters, buffers and inputs of four dimensions are channels-last, as
+  /// `module.to(memory_format=torch.channels_last)` makes them.
+  bool channels_last = false;
   /// Decides on TraceDevice::kMeta what attention stores. Before 2.0 nothing
   /// was fused: scores and probabilities are stored, and kept in training.
   TorchVersion torch = {};

@@ -38,8 +38,9 @@ void CopyCalls(const OperatorGraph& graph, NodeId node,
   std::unordered_map<ValueId, ValueId> copies;
   for (const ValueId id : inner) {
     const Value& value = graph.value(id);
-    copies[id] = builder.AddInner(added, mapping.name(value.name), value.type,
-                                  mapping.storage(value.storage));
+    copies[id] =
+        builder.AddInner(added, mapping.name(value.name), value.type,
+                         mapping.storage(value.storage), value.strides);
   }
   const auto map = [&](std::vector<ValueId> ids) {
     for (ValueId& id : ids) {

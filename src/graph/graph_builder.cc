@@ -9,6 +9,7 @@
 #include "src/core/numbers.h"
 #include "src/graph/attribute_rules.h"
 #include "src/graph/limits.h"
+#include "src/graph/strides.h"
 #include "src/graph/validate.h"
 
 namespace foretell {
@@ -161,19 +162,20 @@ void GraphBuilder::SetRole(StorageId storage, TensorRole role) {
   graph_.storages_[static_cast<std::size_t>(storage)].role = role;
 }
 
-ValueId GraphBuilder::AddValue(std::string name, TensorType type,
-                               StorageId storage, NodeId producer) {
+ValueId GraphBuilder::AddValue(Value value) {
+  std::string& name = value.name;
   if (name.empty()) name = FreshName();
-  CheckType(type, "tensor", name);
-  CheckId(storage, graph_.storages_.size(), "storage",
+  CheckType(value.type, "tensor", name);
+  CheckStrides(value);
+  CheckId(value.storage, graph_.storages_.size(), "storage",
           [&name] { return "tensor '" + name + "'"; });
   if (!names_.insert(name).second)
     RefuseToBuild("two tensors are called '" + name + "'");
   std::string& label =
-      graph_.storages_[static_cast<std::size_t>(storage)].label;
+      graph_.storages_[static_cast<std::size_t>(value.storage)].label;
   if (label.empty()) label = name;
-  graph_.values_.push_back(
-      {std::move(name), std::move(type), storage, producer});
+  value.strides = RecordedStrides(value.type.shape, std::move(value.strides));
+  graph_.values_.push_back(std::move(value));
   return static_cast<ValueId>(graph_.values_.size() - 1);
 }
 
@@ -186,8 +188,9 @@ std::string GraphBuilder::FreshName() {
 }
 
 ValueId GraphBuilder::AddSource(std::string name, TensorType type,
-                                StorageId storage) {
-  return AddValue(std::move(name), std::move(type), storage, kNone);
+                                StorageId storage, Strides strides) {
+  return AddValue(
+      {std::move(name), std::move(type), storage, kNone, std::move(strides)});
 }
 
 template <typename Describe>
@@ -220,15 +223,15 @@ NodeId GraphBuilder::AddNode(NodeSpec spec) {
 }
 
 ValueId GraphBuilder::AddInner(NodeId node, std::string name, TensorType type,
-                               StorageId storage) {
+                               StorageId storage, Strides strides) {
   CheckId(node, graph_.nodes_.size(), "node",
           [&name] { return "inner tensor '" + name + "'"; });
   CheckId(storage, graph_.storages_.size(), "storage",
           [&name] { return "inner tensor '" + name + "'"; });
   Storage& own = graph_.storages_[static_cast<std::size_t>(storage)];
   std::string label = std::move(own.label);
-  const ValueId value =
-      AddValue(std::move(name), std::move(type), storage, node);
+  const ValueId value = AddValue(
+      {std::move(name), std::move(type), storage, node, std::move(strides)});
   own.label = std::move(label);
   return value;
 }
@@ -256,11 +259,11 @@ void GraphBuilder::AddCall(NodeId node, NodeSpec spec,
 }
 
 ValueId GraphBuilder::AddResult(NodeId node, std::string name, TensorType type,
-                                StorageId storage) {
+                                StorageId storage, Strides strides) {
   CheckId(node, graph_.nodes_.size(), "node",
           [&name] { return "result '" + name + "'"; });
-  const ValueId value =
-      AddValue(std::move(name), std::move(type), storage, node);
+  const ValueId value = AddValue(
+      {std::move(name), std::move(type), storage, node, std::move(strides)});
   graph_.nodes_[static_cast<std::size_t>(node)].outputs.push_back(value);
   return value;
 }

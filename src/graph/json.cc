@@ -24,6 +24,7 @@ Json ToJson(const GraphInfo& info) {
                {"optimizer", info.optimizer}};
   if (info.autocast) json["autocast"] = DTypeName(*info.autocast);
   if (info.grad_mode) json["grad_mode"] = true;
+  if (info.channels_last) json["channels_last"] = true;
   return json;
 }
 
@@ -36,6 +37,7 @@ Json ToJson(const Storage& storage) {
 Json ToJson(const Value& value) {
   Json json = {{"name", value.name}};
   json.update(ToJson(value.type));
+  if (!value.strides.empty()) json["strides"] = value.strides;
   json["storage"] = value.storage;
   json["producer"] = value.producer == kNone ? Json() : Json(value.producer);
   return json;

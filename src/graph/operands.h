@@ -8,10 +8,9 @@
 
 #include "foretell/error.h"
 #include "foretell/graph.h"
+#include "src/graph/strides.h"
 
 namespace foretell {
-
-using Shape = std::vector<std::int64_t>;
 
 /// The tensors of one node by position; an absent one is
 /// Error(kInvalidArgument) that names both numbers.

@@ -104,7 +104,8 @@ class Rewriter {
     for (std::size_t i = 0; i < graph_.values().size(); ++i) {
       const Value& value = graph_.values()[i];
       if (value.producer != kNone) continue;
-      value_of_[i] = builder_.AddSource(value.name, value.type, value.storage);
+      value_of_[i] = builder_.AddSource(value.name, value.type, value.storage,
+                                        value.strides);
     }
   }
 
@@ -140,7 +141,7 @@ class Rewriter {
       is_again = value_of_[IndexOf(output)] != kNone;
       value_of_[IndexOf(output)] = builder_.AddResult(
           added, is_again ? NameAgain(value.name) : value.name, value.type,
-          storage_of_[IndexOf(value.storage)]);
+          storage_of_[IndexOf(value.storage)], value.strides);
     }
     CopyCalls(graph_, id,
               {.value = [this](ValueId value) { return MapValue(value); },
@@ -165,7 +166,7 @@ class Rewriter {
     }
     const bool is_again = mapped != kNone;
     mapped = builder_.AddSource(is_again ? NameAgain(value.name) : value.name,
-                                value.type, storage);
+                                value.type, storage, value.strides);
     return mapped;
   }
 

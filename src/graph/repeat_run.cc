@@ -115,7 +115,8 @@ class Repeater {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const Value& value = graph.values()[i];
       if (value.producer != kNone) continue;
-      values_[i] = builder_.AddSource(value.name, value.type, value.storage);
+      values_[i] = builder_.AddSource(value.name, value.type, value.storage,
+                                      value.strides);
     }
   }
 
@@ -166,8 +167,9 @@ class Repeater {
     if (!suffix.empty()) AddBirths(id);
     for (const ValueId output : node.outputs) {
       const Value& value = graph_.value(output);
-      values_[IndexOf(output)] = builder_.AddResult(
-          added, value.name + suffix, value.type, StorageOf(value.storage));
+      values_[IndexOf(output)] =
+          builder_.AddResult(added, value.name + suffix, value.type,
+                             StorageOf(value.storage), value.strides);
     }
     CopyCalls(
         graph_, id,

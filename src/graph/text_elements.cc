@@ -52,6 +52,23 @@ Attribute ParseList(TextCursor& cursor, bool floating) {
   return ints;
 }
 
+/// `[8,64]`, one number per dimension; `what` names one of them.
+std::vector<std::int64_t> ParseDimensions(TextCursor& cursor,
+                                          std::string_view what) {
+  std::vector<std::int64_t> numbers;
+  cursor.Open('[');
+  while (cursor.Peek() != ']') {
+    if (!numbers.empty()) cursor.Expect(",");
+    if (numbers.size() == kMostDimensions) {
+      cursor.Fail(
+          fmt::format("a type has more than {} dimensions", kMostDimensions));
+    }
+    numbers.push_back(cursor.Int(what));
+  }
+  cursor.Close(']');
+  return numbers;
+}
+
 }  // namespace
 
 Attribute ParseAttribute(TextCursor& cursor) {
@@ -73,17 +90,16 @@ TensorType ParseType(TextCursor& cursor) {
   TensorType type;
   const std::string name = cursor.Word("an element type such as f32");
   type.dtype = Known(cursor, ParseDType(name), "element type", name);
-  cursor.Open('[');
-  while (cursor.Peek() != ']') {
-    if (!type.shape.empty()) cursor.Expect(",");
-    if (type.shape.size() == kMostDimensions) {
-      cursor.Fail(
-          fmt::format("a type has more than {} dimensions", kMostDimensions));
-    }
-    type.shape.push_back(cursor.Int("a size"));
-  }
-  cursor.Close(']');
+  type.shape = ParseDimensions(cursor, "a size");
   return type;
+}
+
+Strides ParseStrides(TextCursor& cursor) {
+  if (!cursor.AcceptWord("strides")) return {};
+  cursor.Expect("=");
+  Strides strides = ParseDimensions(cursor, "a stride");
+  if (strides.empty()) cursor.Fail("strides are empty, expected some or none");
+  return strides;
 }
 
 std::optional<TensorRole> ParseRoleWord(std::string_view word) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "foretell/graph.h"
+#include "src/graph/strides.h"
 #include "src/graph/text_cursor.h"
 
 namespace foretell {
@@ -30,6 +31,9 @@ std::string WordOrString(TextCursor& cursor, std::string_view what);
 
 /// `f32[8,3,224,224]`
 TensorType ParseType(TextCursor& cursor);
+
+/// `strides=[64, 1]`, or nothing.
+Strides ParseStrides(TextCursor& cursor);
 
 /// A role's name; "weight" is short for "parameter". Empty if unknown.
 std::optional<TensorRole> ParseRoleWord(std::string_view word);

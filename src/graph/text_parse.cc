@@ -20,6 +20,7 @@
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
 #include "src/graph/parse_watched.h"
+#include "src/graph/strides.h"
 #include "src/graph/text_cursor.h"
 #include "src/graph/text_elements.h"
 #include "src/graph/validate.h"
@@ -94,12 +95,14 @@ class Parser {
       info.autocast = Known(cursor_, ParseDType(value), "type", value);
     } else if (key == "grad") {
       info.grad_mode = Known(cursor_, ParseOn(value), "grad mode", value);
+    } else if (key == "channels_last") {
+      info.channels_last = Known(cursor_, ParseOn(value), "format", value);
     } else if (key == "optimizer") {
       info.optimizer = std::move(value);
     } else {
       cursor_.Fail("unknown key '" + key +
-                   "', expected mode, precision, autocast, grad, batch, "
-                   "optimizer or parameters");
+                   "', expected mode, precision, autocast, grad, "
+                   "channels_last, batch, optimizer or parameters");
     }
   }
 
@@ -138,13 +141,15 @@ class Parser {
     const std::string word = cursor_.Word("an operator or a role");
     const TensorRole role = Known(cursor_, ParseRoleWord(word), "role", word);
     TensorType type = ParseType(cursor_);
+    Strides strides = ParseStrides(cursor_);
     const StorageId storage = ParseStorage(type, role);
     const TensorRole stored = builder_.storage(storage).role;
     if (stored != role) {
       cursor_.Fail(fmt::format("'{}' is {}, but its storage belongs to {}",
                                name, word, TensorRoleName(stored)));
     }
-    const ValueId id = builder_.AddSource(name, std::move(type), storage);
+    const ValueId id =
+        builder_.AddSource(name, std::move(type), storage, std::move(strides));
     if (role == TensorRole::kInput) sources_of_role_input_.push_back(id);
     values_.emplace(std::move(name), id);
     return id;
@@ -260,8 +265,9 @@ class Parser {
   }
 
   ValueId AddInner(NodeId node, std::string name) {
-    auto [type, storage] = ParseResult();
-    const ValueId id = builder_.AddInner(node, name, std::move(type), storage);
+    auto [type, storage, strides] = ParseResult();
+    const ValueId id = builder_.AddInner(node, name, std::move(type), storage,
+                                         std::move(strides));
     values_.emplace(std::move(name), id);
     return id;
   }
@@ -291,23 +297,30 @@ class Parser {
     cursor_.Expect(":");
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (i > 0) cursor_.Expect(",");
-      auto [type, storage] = ParseResult();
-      const ValueId id =
-          builder_.AddResult(node, names[i], std::move(type), storage);
+      auto [type, storage, strides] = ParseResult();
+      const ValueId id = builder_.AddResult(node, names[i], std::move(type),
+                                            storage, std::move(strides));
       values_.emplace(std::move(names[i]), id);
     }
   }
 
-  /// `f32[8] saved bytes=64`
-  std::pair<TensorType, StorageId> ParseResult() {
+  struct Result {
+    TensorType type;
+    StorageId storage = kNone;
+    Strides strides;
+  };
+
+  /// `f32[8] strides=[2] saved bytes=64`
+  Result ParseResult() {
     TensorType type = ParseType(cursor_);
+    Strides strides = ParseStrides(cursor_);
     TensorRole role = TensorRole::kActivation;
     if (const auto parsed = ParseRoleWord(cursor_.PeekWord())) {
       cursor_.Word("a role");
       role = *parsed;
     }
     const StorageId storage = ParseStorage(type, role);
-    return {std::move(type), storage};
+    return {std::move(type), storage, std::move(strides)};
   }
 
   void ParseTimelineLine() {

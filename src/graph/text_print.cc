@@ -112,6 +112,7 @@ class Printer {
         PrecisionName(info.precision));
     if (info.autocast) Add(" autocast={}", DTypeName(*info.autocast));
     if (info.grad_mode) Add(" grad=on");
+    if (info.channels_last) Add(" channels_last=on");
     Add(" batch={}", info.batch);
     if (!info.optimizer.empty()) Add(" optimizer={}", Quoted(info.optimizer));
     Add(" parameters={}\n", graph_.ParameterElements());
@@ -120,10 +121,16 @@ class Printer {
   void PrintSource(ValueId id) {
     const Value& value = graph_.value(id);
     PrintName(id);
-    Add(" = {} {}", TensorRoleName(graph_.storage(value.storage).role),
-        ToString(value.type));
+    Add(" = {} ", TensorRoleName(graph_.storage(value.storage).role));
+    PrintType(value);
     PrintStorage(id);
     text_ += '\n';
+  }
+
+  void PrintType(const Value& value) {
+    text_ += ToString(value.type);
+    if (value.strides.empty()) return;
+    Add(" strides={}", AttributeText(value.strides));
   }
 
   /// The marked inputs, where they are not simply all sources of role input.
@@ -174,7 +181,7 @@ class Printer {
 
   void PrintResult(ValueId id) {
     const Value& value = graph_.value(id);
-    text_ += ToString(value.type);
+    PrintType(value);
     const TensorRole role = graph_.storage(value.storage).role;
     if (role != TensorRole::kActivation && AliasOf(value.storage) == kNone) {
       Add(" {}", TensorRoleName(role));

@@ -1,6 +1,6 @@
 #include "src/graph/validate.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -68,6 +68,21 @@ std::optional<std::int64_t> ElementsWithoutZeros(
   return CheckedProduct(shape);
 }
 
+/// Whether strides of the rank of `shape` keep to what CheckStrides demands.
+bool StaysWithinLimits(const std::vector<std::int64_t>& shape,
+                       const std::vector<std::int64_t>& strides) {
+  std::int64_t last = 0;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    const std::int64_t stride = strides[dim];
+    if (stride < 0 || stride > kMaxElements) return false;
+    const auto steps =
+        CheckedMul(std::max<std::int64_t>(shape[dim], 1) - 1, stride);
+    if (!steps || *steps >= kMaxElements - last) return false;
+    last += *steps;
+  }
+  return true;
+}
+
 /// A sum of bytes that names what exceeds the limit.
 class Total {
  public:
@@ -100,6 +115,20 @@ void CheckType(const TensorType& type, std::string_view what,
   if (elements && *elements <= kMaxElements) return;
   Refuse(fmt::format("{}: {} has more than 2^56 elements", whose(),
                      ToString(type)));
+}
+
+void CheckStrides(const Value& value) {
+  const std::vector<std::int64_t>& shape = value.type.shape;
+  if (value.strides.empty()) return;
+  if (value.strides.size() != shape.size()) {
+    Refuse(fmt::format("tensor '{}' has {} strides, its rank is {}", value.name,
+                       value.strides.size(), shape.size()));
+  }
+  if (StaysWithinLimits(shape, value.strides)) return;
+  Refuse(fmt::format(
+      "tensor '{}': {} has strides [{}], expected strides >= 0 "
+      "that lead no further than 2^56 elements",
+      value.name, ToString(value.type), fmt::join(value.strides, ", ")));
 }
 
 void CheckInputs(const OperatorGraph& graph) {

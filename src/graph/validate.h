@@ -12,6 +12,11 @@ namespace foretell {
 void CheckType(const TensorType& type, std::string_view what,
                std::string_view name = {});
 
+/// Throws Error(kInvalidArgument) that names `value` unless it has no strides,
+/// or one per dimension, which are not negative and lead no further than 2^56
+/// elements, dimensions of size 0 counted as 1.
+void CheckStrides(const Value& value);
+
 /// Checks that no value is marked as an input twice.
 void CheckInputs(const OperatorGraph& graph);
 

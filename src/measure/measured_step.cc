@@ -6,6 +6,7 @@
 #include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
 
+#include "src/program/channels_last.h"
 #include "src/program/grad_mode.h"
 #include "src/program/training_loss.h"
 
@@ -23,12 +24,6 @@ at::Tensor MakeInput(const BoundInput& input, Precision precision,
   const auto options = at::TensorOptions().dtype(scalar).device(device);
   if (at::isFloatingType(scalar)) return at::randn(type.shape, options);
   return at::randint(0, kIntegerInputs, type.shape, options);
-}
-
-constexpr std::int64_t kImageDimensions = 4;
-
-at::Tensor ChannelsLast(const at::Tensor& tensor) {
-  return tensor.contiguous(at::MemoryFormat::ChannelsLast);
 }
 
 /// Autocast while it lives, as torch.autocast: casts of parameters are shared
@@ -61,14 +56,6 @@ std::vector<at::Tensor> TrainableTensors(const ProgramInstance& instance) {
 
 }  // namespace
 
-void ToChannelsLast(const ProgramInstance& instance) {
-  for (const NamedTensor& parameter : instance.Parameters()) {
-    if (parameter.tensor.dim() == kImageDimensions) {
-      parameter.tensor.set_data(ChannelsLast(parameter.tensor));
-    }
-  }
-}
-
 MeasuredStep::MeasuredStep(const Program& program,
                            const std::vector<BoundInput>& inputs,
                            const MeasureRequest& request, c10::Device device)
@@ -85,9 +72,7 @@ MeasuredStep::MeasuredStep(const Program& program,
   }
   if (request.run.channels_last) {
     ToChannelsLast(*instance_);
-    for (at::Tensor& input : inputs_) {
-      if (input.dim() == kImageDimensions) input = ChannelsLast(input);
-    }
+    for (const at::Tensor& input : inputs_) ToChannelsLast(input);
   }
   if (grad_mode_) RequireGradients(*instance_);
   if (mode_ == Mode::kTraining) {

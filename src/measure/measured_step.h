@@ -13,10 +13,6 @@
 
 namespace foretell::measure {
 
-/// Stores the weights of 2D convolutions, of shape [out, in, h, w], and
-/// whatever else has four dimensions channels-last; their values stay.
-void ToChannelsLast(const ProgramInstance& instance);
-
 /// What is timed: one forward pass, or one training step as TraceProgram
 /// traces it (zero gradients, forward, scalar loss, backward, optimizer). Both
 /// on random inputs that stay on the device, with random weights.

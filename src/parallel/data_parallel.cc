@@ -152,6 +152,10 @@ class DataParallel final : public StepRewriter {
     return graph().value(facts_.parameters[IndexOf(index)].value).type;
   }
 
+  const Strides& StridesOfParameter(ParameterIndex index) const {
+    return graph().value(facts_.parameters[IndexOf(index)].value).strides;
+  }
+
   /// The newest value in the gradient's storage, which a node wrote: by_ready
   /// has no other parameters.
   ValueId GradientOf(ParameterIndex index) const {
@@ -175,7 +179,8 @@ class DataParallel final : public StepRewriter {
       inputs_[bucket].push_back(Add({.target = "mul",
                                      .inputs = {value},
                                      .types = {TypeOfParameter(index)},
-                                     .storages = {storages_[bucket]}})
+                                     .storages = {storages_[bucket]},
+                                     .strides = {StridesOfParameter(index)}})
                                     .front());
       if (spec().bucket_view) Free(gradient);
     }
@@ -192,6 +197,7 @@ class DataParallel final : public StepRewriter {
       for (const ParameterIndex index : bucket.parameters) {
         added.types.push_back(TypeOfParameter(index));
         added.storages.push_back(storages_[sent_]);
+        added.strides.push_back(StridesOfParameter(index));
       }
       const std::vector<ValueId> averaged =
           AddCollective(kAllReduce, bucket.bytes, std::move(added));
@@ -210,7 +216,8 @@ class DataParallel final : public StepRewriter {
         averaged = Add({.target = "copy_",
                         .inputs = {ValueNow(GradientOf(index)), averaged},
                         .types = {TypeOfParameter(index)},
-                        .storages = {StorageNow(parameter.gradient)}})
+                        .storages = {StorageNow(parameter.gradient)},
+                        .strides = {StridesOfParameter(index)}})
                        .front();
       }
       for (ValueId id = 0; id < std::ssize(graph().values()); ++id) {
@@ -274,7 +281,8 @@ class DataParallel final : public StepRewriter {
                           .inputs = {ValueNow(buffer), piece},
                           .types = {value.type},
                           .storages = {StorageNow(value.storage)},
-                          .phase = Phase::kForward})
+                          .phase = Phase::kForward,
+                          .strides = {value.strides}})
                          .front());
   }
 
@@ -286,7 +294,8 @@ class DataParallel final : public StepRewriter {
                      .inputs = {ValueNow(parameter.value)},
                      .types = {TypeOfParameter(index)},
                      .storages = {StorageNow(parameter.storage)},
-                     .phase = Phase::kOptimizer});
+                     .phase = Phase::kOptimizer,
+                     .strides = {StridesOfParameter(index)}});
     }
   }
 

@@ -46,6 +46,10 @@ TensorType StepRewriter::TypeOf(ValueId id) const {
   return graph_.value(id).type;
 }
 
+Strides StepRewriter::StridesOf(ValueId id) const {
+  return StridesOfPart(graph_.value(id), TypeOf(id).shape);
+}
+
 OperatorGraph StepRewriter::Rewrite() {
   AddStorages();
   AddSources();
@@ -76,7 +80,7 @@ void StepRewriter::AddSources() {
     const Value& value = graph_.value(id);
     if (value.producer != kNone || StorageNow(value.storage) == kNone) continue;
     SetValue(id, builder_.AddSource(value.name, TypeOf(id),
-                                    StorageNow(value.storage)));
+                                    StorageNow(value.storage), StridesOf(id)));
   }
 }
 
@@ -111,8 +115,9 @@ void StepRewriter::AddNode(NodeId id) {
   for (const std::size_t i : results) {
     const ValueId output = node.outputs[i];
     const Value& value = graph_.value(output);
-    SetValue(output, builder_.AddResult(added, value.name, TypeOf(output),
-                                        StorageNow(value.storage)));
+    SetValue(output,
+             builder_.AddResult(added, value.name, TypeOf(output),
+                                StorageNow(value.storage), StridesOf(output)));
   }
   if (IsWhole(node)) AddCalls(id, added);
 }
@@ -153,7 +158,7 @@ ValueId StepRewriter::ValueNow(ValueId id) {
   if (now != kNone) return now;
   const Value& value = graph_.value(id);
   now = builder_.AddSource(FreshName(value.name), TypeOf(id),
-                           StorageNow(value.storage));
+                           StorageNow(value.storage), StridesOf(id));
   return now;
 }
 
@@ -177,10 +182,12 @@ std::vector<ValueId> StepRewriter::Add(Added added) {
                         .scope = std::move(added.scope),
                         .phase = added.phase});
   std::vector<ValueId> results;
+  added.strides.resize(added.types.size());
   for (std::size_t i = 0; i < added.types.size(); ++i) {
     const std::string& label = builder_.storage(added.storages[i]).label;
-    results.push_back(builder_.AddResult(
-        node, FreshName(label), std::move(added.types[i]), added.storages[i]));
+    results.push_back(
+        builder_.AddResult(node, FreshName(label), std::move(added.types[i]),
+                           added.storages[i], std::move(added.strides[i])));
   }
   return results;
 }
@@ -216,7 +223,8 @@ void StepRewriter::AddUp(ValueId id) {
                      .inputs = {ValueNow(id)},
                      .types = {value.type},
                      .storages = {sum},
-                     .phase = graph_.node(value.producer).phase})
+                     .phase = graph_.node(value.producer).phase,
+                     .strides = {value.strides}})
           .front();
   Free(part);
   SetStorage(value.storage, sum);

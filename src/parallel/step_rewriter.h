@@ -9,6 +9,7 @@
 
 #include "foretell/graph.h"
 #include "foretell/parallel.h"
+#include "src/graph/strides.h"
 
 namespace foretell::parallel {
 
@@ -41,6 +42,7 @@ class StepRewriter {
     Phase phase = Phase::kBackward;
     std::string scope = {};
     Attributes attributes = {};
+    std::vector<Strides> strides = {};  ///< By result; absent: row-major.
   };
 
   /// Called once the storages and sources are there, before the first event.
@@ -52,6 +54,8 @@ class StepRewriter {
   virtual std::optional<std::int64_t> BytesOf(StorageId id) const;
   /// What one GPU has of a tensor.
   virtual TensorType TypeOf(ValueId id) const;
+  /// How that lies in memory: as the whole tensor does.
+  Strides StridesOf(ValueId id) const;
   /// Whether the event happens, of a storage that BytesOf knows.
   virtual bool Keeps(const MemoryEvent& /*event*/) const { return true; }
   /// Positions of a node's operands and results that one GPU has; a node

@@ -187,11 +187,14 @@ class SharedStep final : public StepRewriter {
       if (IndexOf(split->dim) >= type.shape.size()) continue;
       type.shape[IndexOf(split->dim)] /= gpus();
       const ValueId whole = ValueNow(operand);
+      Strides strides = DenseStridesLike(
+          type.shape, foretell::StridesOf(graph().value(operand)));
       const ValueId part =
           AddTensor({.target = "clone",
                      .inputs = {whole},
                      .types = {type},
-                     .phase = Phase::kOptimizer},
+                     .phase = Phase::kOptimizer,
+                     .strides = {std::move(strides)}},
                     type.Bytes(), TensorRole::kOptimizerTemporary, "own part");
       SetValue(operand, part);
       copies_.push_back({.operand = operand,

@@ -174,7 +174,8 @@ class Borders final : public StepRewriter {
                 .types = {value.type},
                 .storages = {value.storage},
                 .phase = like.phase,
-                .scope = like.scope})
+                .scope = like.scope,
+                .strides = {value.strides}})
         .front();
   }
 
@@ -252,7 +253,8 @@ class Borders final : public StepRewriter {
          .types = {value.type},
          .phase = node.phase,
          .scope = node.scope,
-         .attributes = {{std::string(kOwnPartAttribute), ToString(spec())}}},
+         .attributes = {{std::string(kOwnPartAttribute), ToString(spec())}},
+         .strides = {value.strides}},
         value.type.Bytes(), like.role, like.label + ".part");
   }
 
@@ -300,7 +302,8 @@ class Borders final : public StepRewriter {
                 .types = {graph().value(view).type},
                 .storages = {StorageOf(copy)},
                 .phase = node.phase,
-                .scope = node.scope})
+                .scope = node.scope,
+                .strides = {graph().value(view).strides}})
         .front();
   }
 

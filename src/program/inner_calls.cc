@@ -194,7 +194,7 @@ void InnerCalls::Append(const at::Tensor& tensor, bool is_new,
   places_[address] = tensors_.size();
   places.push_back(tensors_.size());
   tensors_.push_back(
-      {known, TypeOf(tensor),
+      {known, TypeOf(tensor), StridesOf(tensor),
        c10::weak_intrusive_ptr<at::TensorImpl>(tensor.getIntrusivePtr())});
 }
 
@@ -262,8 +262,9 @@ void InnerCalls::AddTo(
     ValueId& value = values[place];
     if (value == kNone) value = tensor.known.value;
     if (value == kNone) {
-      value = builder.AddInner(node, name(fmt::format("{}/{}", node, place)),
-                               tensor.type, tensor.known.storage);
+      value =
+          builder.AddInner(node, name(fmt::format("{}/{}", node, place)),
+                           tensor.type, tensor.known.storage, tensor.strides);
     }
     return value;
   };

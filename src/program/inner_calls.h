@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "foretell/graph.h"
+#include "src/graph/strides.h"
 
 namespace foretell {
 
@@ -68,6 +69,7 @@ class InnerCalls {
   struct InnerTensor {
     Known known;
     TensorType type;
+    Strides strides;
     c10::weak_intrusive_ptr<at::TensorImpl> alive;
   };
   /// Appends the place of `tensor` to `places` if it has a storage.

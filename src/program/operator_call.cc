@@ -146,4 +146,9 @@ TensorType TypeOf(const at::Tensor& tensor) {
   return {ToDType(tensor.scalar_type()), tensor.sizes().vec()};
 }
 
+Strides StridesOf(const at::Tensor& tensor) {
+  if (tensor.layout() != at::kStrided) return {};
+  return tensor.strides().vec();
+}
+
 }  // namespace foretell

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "foretell/graph.h"
+#include "src/graph/strides.h"
 
 /// Reading a boxed call: its arguments are the last entries of `stack`, from
 /// index `first` on, in the order of the schema.
@@ -60,5 +61,7 @@ bool MakesTensors(const c10::FunctionSchema& schema);
 /// Element type and shape; throws Error(kUnsupported) for a type that a graph
 /// cannot hold.
 TensorType TypeOf(const at::Tensor& tensor);
+/// How the elements lie; empty for layouts without strides, such as sparse.
+Strides StridesOf(const at::Tensor& tensor);
 
 }  // namespace foretell

@@ -290,8 +290,9 @@ void Recorder::RecordResults(NodeId node,
   for (const at::Tensor& tensor : results) {
     if (tensor.device().type() != device_) continue;
     const StorageId storage = StorageOf(tensor);
-    const ValueId value = builder_.AddResult(
-        node, FreshName(fmt::format("{}", node)), TypeOf(tensor), storage);
+    const ValueId value =
+        builder_.AddResult(node, FreshName(fmt::format("{}", node)),
+                           TypeOf(tensor), storage, StridesOf(tensor));
     Track(tensor, value);
   }
 }

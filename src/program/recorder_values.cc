@@ -91,8 +91,8 @@ std::string Recorder::FreshName(const std::string& wanted) {
 
 ValueId Recorder::AddSource(const std::string& name, const at::Tensor& tensor) {
   const StorageId storage = StorageOf(tensor);
-  const ValueId value =
-      builder_.AddSource(FreshName(name), TypeOf(tensor), storage);
+  const ValueId value = builder_.AddSource(FreshName(name), TypeOf(tensor),
+                                           storage, StridesOf(tensor));
   Track(tensor, value);
   return value;
 }
@@ -132,8 +132,8 @@ ValueId Recorder::ValueOf(const at::Tensor& tensor) {
       candidates.empty()
           ? std::string(TensorRoleName(builder_.storage(storage).role))
           : builder_.value(candidates.back()).name + ".view";
-  const ValueId value =
-      builder_.AddSource(FreshName(base), TypeOf(tensor), storage);
+  const ValueId value = builder_.AddSource(FreshName(base), TypeOf(tensor),
+                                           storage, StridesOf(tensor));
   Track(tensor, value);
   return value;
 }

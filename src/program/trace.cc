@@ -27,6 +27,7 @@
 #include "src/graph/repeat_run.h"
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
+#include "src/program/channels_last.h"
 #include "src/program/grad_mode.h"
 #include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
@@ -300,7 +301,8 @@ class Tracer {
                    .precision = options_.precision,
                    .batch = BatchOf(inputs_),
                    .autocast = options_.autocast,
-                   .grad_mode = options_.grad_mode};
+                   .grad_mode = options_.grad_mode,
+                   .channels_last = options_.channels_last};
     if (options_.mode == Mode::kTraining) {
       info.optimizer = OptimizerName(options_.optimizer);
     }
@@ -314,6 +316,7 @@ class Tracer {
                                       .precision = options_.precision,
                                       .mode = options_.mode,
                                       .seed = options_.seed});
+    if (options_.channels_last) ToChannelsLast(*instance_);
     for (const NamedTensor& parameter : instance_->Parameters()) {
       recorder_.AddSource(parameter.name, parameter.tensor);
       // Those of a frozen file are older than the recording.
@@ -338,6 +341,7 @@ class Tracer {
         continue;
       }
       tensors_.push_back(MakeInput(input));
+      if (options_.channels_last) ToChannelsLast(tensors_.back());
       recorder_.AddSource(input.name, tensors_.back());
       recorder_.MarkInput(tensors_.back());
     }

@@ -80,7 +80,8 @@ TEST_F(Sandboxed, AnswersAsThisProcessDoes) {
       {.precision = Precision::kBf16, .grad_mode = true},
       {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam},
       {.autocast = DType::kF16, .torch = {.major = 1, .minor = 13}},
-      {.autocast = DType::kF16, .half_layer_norm = true}};
+      {.autocast = DType::kF16, .half_layer_norm = true},
+      {.channels_last = true}};
   for (const char* suffix : {".onnx", ".pt"}) {
     for (const TraceOptions& run : runs) {
       // Too long to print.
@@ -231,6 +232,7 @@ TEST(SandboxedMessages, SayTheSameOfAnExpectedTraceOnceItsInputsAreKnown) {
        .seed = 7,
        .autocast = DType::kBF16,
        .grad_mode = true,
+       .channels_last = true,
        .torch = {.major = 1, .minor = 12, .patch = 1}}};
   const sandboxed::Request bound{
       "vit", BindInputs(program.inputs(), expected.inputs, "vit"),

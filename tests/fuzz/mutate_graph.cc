@@ -11,12 +11,29 @@ namespace foretell::fuzz {
 namespace {
 
 constexpr auto kOperands = std::to_array<std::string_view>(
-    {"input f32[]", "input f32[0]", "input f32[3]", "input f32[2,3]",
-     "input f32[2,3,4]", "input f32[2,4,4,4]", "input f32[1,2,3,4,5]",
-     "input i64[]", "input i64[4]", "weight f32[]", "weight f32[7]",
-     "weight f32[5,7]", "weight f16[4,4,3,3]", "input bool[2,2]",
-     "input c64[2,2]", "input f32[0,0,0,0]", "input f32[36028797018963968]",
-     "input f8[268435456,268435456]", "input f32[1,1,1,1,1,1,1,1,1,1]"});
+    {"input f32[]",
+     "input f32[0]",
+     "input f32[3]",
+     "input f32[2,3]",
+     "input f32[2,3,4]",
+     "input f32[2,4,4,4]",
+     "input f32[1,2,3,4,5]",
+     "input i64[]",
+     "input i64[4]",
+     "weight f32[]",
+     "weight f32[7]",
+     "weight f32[5,7]",
+     "weight f16[4,4,3,3]",
+     "input bool[2,2]",
+     "input f32[2,3] strides=[1, 2]",
+     "input f32[2,4,4,4] strides=[64, 1, 16, 4]",
+     "weight f16[4,4,1,1] strides=[4, 1, 4, 4]",
+     "input f32[2,3] strides=[0, 0]",
+     "input c64[2,2]",
+     "input f32[0,0,0,0]",
+     "input f32[36028797018963968]",
+     "input f8[268435456,268435456]",
+     "input f32[1,1,1,1,1,1,1,1,1,1]"});
 constexpr auto kValues =
     std::to_array<std::string_view>({"0",
                                      "1",
@@ -46,8 +63,10 @@ constexpr auto kValues =
                                      "floats[0.0]"});
 constexpr auto kShapes = std::to_array<std::string_view>(
     {"f32[]", "f32[0]", "f32[3]", "f32[2,3]", "f32[2,3,4]", "f16[2,4,4,4]",
-     "i64[2]", "f32[1,2,3,4,5]", "f32[1048576,1048576]",
-     "u8[72057594037927936]"});
+     "i64[2]", "f32[2,3] strides=[1, 2]", "f32[2,3,4] strides=[24, 2, 6]",
+     "f16[2,4,4,4] strides=[64, 1, 16, 4]",
+     "f32[3] strides=[9223372036854775807]", "f32[1,2,3,4,5]",
+     "f32[1048576,1048576]", "u8[72057594037927936]"});
 constexpr auto kNumbers = std::to_array<std::string_view>(
     {"0", "1", "2", "3", "5", "8", "64", "65536", "2147483647",
      "1152921504606846976"});

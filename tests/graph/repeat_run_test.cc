@@ -42,6 +42,19 @@ output %3
   }
 }
 
+TEST(RepeatRun, KeepsHowTensorsLie) {
+  std::string text = kRuns;
+  for (std::size_t at = 0; (at = text.find("f32[4]", at)) != text.npos;) {
+    text.replace(at, 6, "f32[2,3] strides=[1, 2]");
+    at += 6;
+  }
+  const auto repeated = RepeatRun(ParseGraph(text), kLast, 2);
+  ASSERT_TRUE(repeated);
+  for (const Value& value : repeated->values()) {
+    EXPECT_THAT(value.strides, testing::ElementsAre(1, 2)) << value.name;
+  }
+}
+
 TEST(RepeatRun, RefusesRunsThatDiffer) {
   const std::string text = kRuns;
   std::string other = text;

@@ -95,6 +95,28 @@ TEST(GraphText, EscapesNamesThatCannotBePrinted) {
   EXPECT_EQ(ParseGraph(text).value(0).name, graph.value(0).name);
 }
 
+TEST(GraphText, KeepsHowTensorsLie) {
+  constexpr char kText[] =
+      R"(graph "strided" mode=inference precision=fp32 channels_last=on batch=1 parameters=512
+%x = input f32[2,8,6,6] strides=[288, 1, 48, 8]
+%w = parameter f32[64,8,1,1] strides=[8, 1, 8, 8]
+%a = conv2d(%x, %w) : f32[2,64,6,6] strides=[2304, 1, 384, 64]
+%m = masked_fill(%a) : f32[2,64,6,6] strides=[2304, 1, 384, 64]
+| %i = inner f32[6,6] strides=[1, 6]
+| %m = add(%a, %i)
+%s = slice(%m) {dim=1, step=2} : f32[2,32,6,6] strides=[2304, 2, 384, 64] alias %m
+%e = expand(%s) {size=[3, 2, 32, 6, 6]} : f32[3,2,32,6,6] strides=[0, 2304, 2, 384, 64] alias %s
+)";
+  const OperatorGraph graph = ParseGraph(kText);
+  EXPECT_TRUE(graph.info().channels_last);
+  EXPECT_EQ(PrintGraph(graph), kText);
+  EXPECT_THAT(graph.value(0).strides, testing::ElementsAre(288, 1, 48, 8));
+  EXPECT_THAT(GraphToJson(graph), HasSubstr(R"("strides":[288,1,48,8])"));
+  // Row-major ones need no words.
+  EXPECT_EQ(PrintGraph(ParseGraph("%x = input f32[2,3] strides=[3, 1]")),
+            PrintGraph(ParseGraph("%x = input f32[2,3]")));
+}
+
 TEST(GraphText, KeepsTheTypesOfAttributes) {
   const OperatorGraph graph = ParseGraph(kEverything);
   const Node& view = graph.node(1);

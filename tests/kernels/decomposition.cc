@@ -133,8 +133,8 @@ class CallGraph {
     const NodeId node = builder_.AddNode(std::move(spec));
     for (const c10::IValue& output : call.outputs) {
       ForEachTensor(output, [&](const at::Tensor& tensor) {
-        values_[tensor.unsafeGetTensorImpl()] =
-            builder_.AddResult(node, "", TypeOf(tensor), StorageOf(tensor));
+        values_[tensor.unsafeGetTensorImpl()] = builder_.AddResult(
+            node, "", TypeOf(tensor), StorageOf(tensor), StridesOf(tensor));
       });
     }
   }
@@ -159,8 +159,8 @@ class CallGraph {
   ValueId ValueOf(const at::Tensor& tensor) {
     const auto known = values_.find(tensor.unsafeGetTensorImpl());
     if (known != values_.end()) return known->second;
-    const ValueId source =
-        builder_.AddSource("", TypeOf(tensor), StorageOf(tensor));
+    const ValueId source = builder_.AddSource(
+        "", TypeOf(tensor), StorageOf(tensor), StridesOf(tensor));
     builder_.MarkInput(source);
     values_.emplace(tensor.unsafeGetTensorImpl(), source);
     return source;

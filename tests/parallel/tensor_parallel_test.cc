@@ -7,6 +7,7 @@
 
 #include "foretell/graph_io.h"
 #include "src/graph/collective.h"
+#include "src/graph/strides.h"
 #include "src/parallel/parallelize.h"
 #include "tests/graph/expect_error.h"
 #include "tests/parallel/step_files.h"
@@ -45,6 +46,41 @@ TensorType TypeOf(const OperatorGraph& graph, const std::string& name) {
   }
   ADD_FAILURE() << "no value " << name;
   return {};
+}
+
+Strides StridesOfName(const OperatorGraph& graph, const std::string& name) {
+  for (const Value& value : graph.values()) {
+    if (value.name == name) return value.strides;
+  }
+  ADD_FAILURE() << "no value " << name;
+  return {};
+}
+
+// Queries share the storage of the projection with keys and values: a part of
+// them has the gaps of the part of the projection.
+TEST(TensorParallel, KeepsHowPartsLie) {
+  const OperatorGraph graph = Shared(R"(graph "attention" batch=2
+%x = input f32[2,5,24]
+%qkv = linear(%x, weight f32[72,24]) : f32[2,5,72]
+%q, %k, %v = chunk(%qkv) {chunks=3, dim=-1} : f32[2,5,24] strides=[360, 72, 1] alias %qkv, f32[2,5,24] strides=[360, 72, 1] alias %qkv, f32[2,5,24] strides=[360, 72, 1] alias %qkv
+%q.h = view(%q) {size=[2,5,3,8]} : f32[2,5,3,8] strides=[360, 72, 8, 1] alias %q
+%k.h = view(%k) {size=[2,5,3,8]} : f32[2,5,3,8] strides=[360, 72, 8, 1] alias %k
+%v.h = view(%v) {size=[2,5,3,8]} : f32[2,5,3,8] strides=[360, 72, 8, 1] alias %v
+%q.t = transpose(%q.h) {dim0=1, dim1=2} : f32[2,3,5,8] strides=[360, 8, 72, 1] alias %q.h
+%k.t = transpose(%k.h) {dim0=1, dim1=2} : f32[2,3,5,8] strides=[360, 8, 72, 1] alias %k.h
+%v.t = transpose(%v.h) {dim0=1, dim1=2} : f32[2,3,5,8] strides=[360, 8, 72, 1] alias %v.h
+%a = scaled_dot_product_attention(%q.t, %k.t, %v.t) : f32[2,3,5,8] strides=[120, 8, 24, 1]
+%a.t = transpose(%a) {dim0=1, dim1=2} : f32[2,5,3,8] alias %a
+%a.r = reshape(%a.t) {shape=[2,5,24]} : f32[2,5,24] alias %a.t
+%out = linear(%a.r, weight f32[24,24]) : f32[2,5,24]
+output %out
+)",
+                                     "tp:3");
+  EXPECT_EQ(StridesOfName(graph, "q"), (Strides{120, 24, 1}));
+  EXPECT_EQ(StridesOfName(graph, "q.h"), (Strides{120, 24, 8, 1}));
+  EXPECT_EQ(StridesOfName(graph, "k.t"), (Strides{120, 8, 24, 1}));
+  EXPECT_EQ(StridesOfName(graph, "a"), Strides{});
+  EXPECT_EQ(StridesOfName(graph, "a.r"), Strides{});
 }
 
 struct Sums {
