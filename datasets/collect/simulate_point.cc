@@ -32,7 +32,7 @@ std::string SimulationSource(const Run& run, Method method,
 
 std::string SimulationSetting(const Run& run, const HostSpec& host,
                               const std::string& context) {
-  const bool is_plain = !run.autocast && !run.grad_mode;
+  const bool is_plain = !run.autocast && !run.grad_mode && !run.channels_last;
   Setting setting = is_plain ? Setting() : Setting(run);
   setting.Set("environment", context);
   setting.Set("host", std::string(HostName(run.host)));

@@ -66,7 +66,8 @@ struct StoredPoint {
 };
 
 /// The graph of a point under a run that is not PyTorch's default and that a
-/// trace shows: autocast, grad mode, a PyTorch with other attention.
+/// trace shows: autocast, grad mode, channels-last, a PyTorch with other
+/// attention.
 struct RunGraph {
   RowId id = 0;
   RowId point = 0;

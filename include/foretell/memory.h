@@ -101,8 +101,6 @@ struct MemoryOptions {
   CachingAllocatorConfig allocator = {};
   /// Version whose convolutions run: some versions do not use cuDNN for them.
   TorchVersion torch = {};
-  /// Images lie with their channels innermost, as by Run::channels_last.
-  bool channels_last = false;
 };
 
 /// A storage alive at the moment of the allocated peak.

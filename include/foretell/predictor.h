@@ -171,8 +171,8 @@ class Predictor {
 
   /// Throws what SimulateMemory and EstimateCost throw, and
   /// Error(kInvalidArgument) for a graph that was traced without the autocast
-  /// that the run states, and with Method::kPmgns for a run for which PMGNS
-  /// has no figure.
+  /// or the channels-last format that the run states, and with Method::kPmgns
+  /// for a run for which PMGNS has no figure.
   Prediction Predict(const OperatorGraph& graph) const;
 
   /// The same predictor on another host, which overrides that of its options
@@ -202,7 +202,7 @@ class Predictor {
   };
   void Correct(const OperatorGraph& graph, const SimulatedMemory& simulated,
                Prediction& prediction) const;
-  void RequireAutocast(const OperatorGraph& graph) const;
+  void RequireTraced(const OperatorGraph& graph) const;
   void SetHost(const HostSpec& host);
   void SetContextSaved(std::vector<SliceRatio>& slices) const;
   void SetLeast(const OperatorGraph& graph, Prediction& prediction) const;

@@ -77,7 +77,8 @@ struct Run {
   /// Automatic mixed precision. The graph shows its casts: it was traced under
   /// autocast (GraphInfo::autocast).
   bool autocast = false;
-  /// Network and input were converted to the channels-last format.
+  /// Network and input were converted to the channels-last format. The graph
+  /// shows its strides: it was traced so (GraphInfo::channels_last).
   bool channels_last = false;
   /// Group norms keep to 16 bits under autocast, as those of timm's fast norm
   /// do; false: they run in FP32, as under autocast.
@@ -102,8 +103,8 @@ struct Run {
 };
 
 /// `run` with the mode, the precision and the grad mode that `info` states,
-/// with its optimizer if that is one of Optimizer's, and under autocast if and
-/// only if it was traced so.
+/// with its optimizer if that is one of Optimizer's, and under autocast or in
+/// channels-last if and only if it was traced so.
 Run RunOf(const GraphInfo& info, const Run& run);
 
 /// An object on one line, with all fields: {"autocast":false, …}.

@@ -12,6 +12,7 @@
 #include "src/graph/attributes.h"
 #include "src/graph/limits.h"
 #include "src/graph/macs.h"
+#include "src/graph/strides.h"
 
 namespace foretell {
 namespace {
@@ -125,6 +126,10 @@ std::optional<Convolution> ConvolutionOf(const OperatorGraph& graph,
   result.weight = &operands.Input(places.weight);
   result.output = backward ? &operands.Input(0) : &operands.Output(0);
   result.backward = backward;
+  result.channels_last =
+      result.input->dtype != DType::kF64 &&
+      (IsChannelsLast(graph.value(node.inputs[places.input])) ||
+       IsChannelsLast(graph.value(node.inputs[places.weight])));
   result.transposed =
       node.kind == OpKind::kTransposedConvolution || FlagOf(node, "transposed");
   result.stride = node.Ints("stride", {1});

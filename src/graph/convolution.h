@@ -18,6 +18,10 @@ struct Convolution {
   const TensorType* output = nullptr;  ///< Result, or the gradient of it.
   bool transposed = false;
   bool backward = false;
+  /// cuDNN computes it in the channels-last format: images of two dimensions
+  /// or their weight are in it, and their numbers have no 64 bits
+  /// (cudnn_conv_suggest_memory_format in aten/src/ATen/native/ConvUtils.h).
+  bool channels_last = false;
 
   std::int64_t images = 1;
   std::int64_t groups = 1;

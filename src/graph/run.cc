@@ -84,6 +84,7 @@ Run RunOf(const GraphInfo& info, const Run& run) {
                          .value_or(run.optimizer);
   stated.autocast = info.autocast.has_value();
   stated.grad_mode = info.grad_mode;
+  stated.channels_last = info.channels_last;
   return stated;
 }
 

@@ -90,6 +90,7 @@ std::string TracedSetting(const Run& run) {
   if (run.autocast && run.half_group_norm) fields[kGroupNorm] = kHalf;
   if (run.autocast && run.half_layer_norm) fields[kLayerNorm] = kHalf;
   if (run.grad_mode && run.mode == Mode::kInference) fields[kGradMode] = kTrue;
+  if (run.channels_last) fields[kMemoryFormat] = kChannelsLast;
   const std::string version = TracedVersion(run);
   if (!version.empty()) fields[kVersionKeys.front()] = version;
   return fields.empty() ? "" : fields.dump();

@@ -39,9 +39,9 @@ class Setting {
 
 /// What a trace under `run` shows that one under Run's defaults does not, apart
 /// from mode, precision and optimizer: a Setting's JSON with "autocast",
-/// "grad_mode", the norms' types, and as "torch" one version for all whose
-/// traces are the same. Empty where the two traces are the same. Runs of equal
-/// text have one graph.
+/// "grad_mode", "memory_format", the norms' types, and as "torch" one version
+/// for all whose traces are the same. Empty where the two traces are the same.
+/// Runs of equal text have one graph.
 std::string TracedSetting(const Run& run);
 
 }  // namespace foretell

@@ -73,6 +73,11 @@ bool SuggestsChannelsLast(const Shape& shape, const Strides& strides) {
   return true;
 }
 
+bool IsChannelsLast(const Value& value) {
+  return value.type.shape.size() == 4 && !value.strides.empty() &&
+         SuggestsChannelsLast(value.type.shape, value.strides);
+}
+
 Strides RecordedStrides(const Shape& shape, Strides strides) {
   const bool tells = !strides.empty() && (!IsContiguous(shape, strides) ||
                                           SuggestsChannelsLast(shape, strides));

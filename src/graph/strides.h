@@ -25,6 +25,9 @@ bool IsContiguous(const Shape& shape, const Strides& strides);
 /// (is_channels_last_strides_2d in c10/core/MemoryFormat.h).
 bool SuggestsChannelsLast(const Shape& shape, const Strides& strides);
 
+/// True for images of two dimensions that suggest channels-last.
+bool IsChannelsLast(const Value& value);
+
 /// What a graph records of `strides`: all of them where the tensor is not
 /// contiguous or suggests channels-last, else nothing. So a convolution's
 /// choice of a format can be read off its operands, and strides that lead

@@ -30,13 +30,19 @@ Shape Broadcast(const Shape& left, const Shape& right) {
 }  // namespace
 
 ValueId Elementwise(CompositeSteps& steps, std::string target,
-                    std::vector<ValueId> operands, std::optional<DType> dtype) {
+                    std::vector<ValueId> operands) {
   Shape shape;
   for (const ValueId id : operands) {
     shape = Broadcast(shape, steps.ShapeOf(id));
   }
+  const auto like = std::ranges::find(
+      operands, shape, [&](ValueId id) { return steps.ShapeOf(id); });
+  Strides strides;
+  if (like != operands.end()) {
+    strides = DenseStridesLike(shape, steps.StridesOf(*like));
+  }
   return steps.Call(std::move(target), std::move(operands), std::move(shape),
-                    {}, dtype);
+                    {}, std::move(strides));
 }
 
 ValueId Reduce(CompositeSteps& steps, std::string target, ValueId operand,
@@ -85,25 +91,39 @@ ValueId Product(CompositeSteps& steps, std::string target, ValueId left,
 }
 
 ValueId Reshape(CompositeSteps& steps, ValueId operand, Shape shape) {
-  return steps.View("reshape", operand, std::move(shape));
+  std::optional<Strides> strides =
+      ViewStrides(steps.ShapeOf(operand), steps.StridesOf(operand), shape);
+  return steps.View("reshape", operand, std::move(shape), std::move(strides));
+}
+
+ValueId ExpandRows(CompositeSteps& steps, ValueId operand, Shape shape) {
+  Strides strides(shape.size(), 0);
+  if (!strides.empty()) strides.back() = 1;
+  return steps.View("expand", operand, std::move(shape), std::move(strides));
 }
 
 ValueId Permute(CompositeSteps& steps, ValueId operand,
                 const std::vector<std::int64_t>& dims) {
+  const Strides strides = steps.StridesOf(operand);
   Shape shape;
-  for (const std::int64_t dim : dims) shape.push_back(steps.Size(operand, dim));
-  return steps.View("permute", operand, std::move(shape), {{"dims", dims}});
+  Strides permuted;
+  for (const std::int64_t dim : dims) {
+    shape.push_back(steps.Size(operand, dim));
+    permuted.push_back(strides[FromFront(dim, strides.size())]);
+  }
+  return steps.View("permute", operand, std::move(shape), std::move(permuted));
 }
 
 ValueId Transpose(CompositeSteps& steps, ValueId operand, std::int64_t dim0,
                   std::int64_t dim1) {
   Shape shape = steps.ShapeOf(operand);
+  Strides strides = steps.StridesOf(operand);
   const std::size_t first = FromFront(dim0, shape.size());
   const std::size_t second = FromFront(dim1, shape.size());
   if (std::max(first, second) >= shape.size()) return operand;
   std::swap(shape[first], shape[second]);
-  return steps.View("transpose", operand, std::move(shape),
-                    {{"dim0", dim0}, {"dim1", dim1}});
+  std::swap(strides[first], strides[second]);
+  return steps.View("transpose", operand, std::move(shape), std::move(strides));
 }
 
 ValueId Slice(CompositeSteps& steps, ValueId operand, std::int64_t dim,
@@ -112,15 +132,17 @@ ValueId Slice(CompositeSteps& steps, ValueId operand, std::int64_t dim,
   const std::size_t cut = FromFront(dim, shape.size());
   if (cut >= shape.size()) return operand;
   shape[cut] = size;
-  return steps.View("slice", operand, std::move(shape), {{"dim", dim}});
+  return steps.View("slice", operand, std::move(shape),
+                    steps.StridesOf(operand));
 }
 
 ValueId Select(CompositeSteps& steps, ValueId operand) {
   Shape shape = steps.ShapeOf(operand);
   if (shape.empty()) return operand;
+  Strides strides = steps.StridesOf(operand);
   shape.erase(shape.begin());
-  return steps.View("select", operand, std::move(shape),
-                    {{"dim", std::int64_t{0}}});
+  strides.erase(strides.begin());
+  return steps.View("select", operand, std::move(shape), std::move(strides));
 }
 
 }  // namespace foretell::cost

@@ -10,10 +10,10 @@
 /// composites.
 namespace foretell::cost {
 
-/// Element by element; the result broadcasts all operands.
+/// Element by element; the result broadcasts all operands, and has the order of
+/// dimensions of the first that is as large.
 ValueId Elementwise(CompositeSteps& steps, std::string target,
-                    std::vector<ValueId> operands,
-                    std::optional<DType> dtype = {});
+                    std::vector<ValueId> operands);
 /// Over `dims`, which are kept with size 1 or dropped; all when empty.
 ValueId Reduce(CompositeSteps& steps, std::string target, ValueId operand,
                std::vector<std::int64_t> dims = {}, bool keep = false);
@@ -29,6 +29,8 @@ ValueId Product(CompositeSteps& steps, std::string target, ValueId left,
                 ValueId right);
 
 ValueId Reshape(CompositeSteps& steps, ValueId operand, Shape shape);
+/// Repeats a vector for all rows of `shape`.
+ValueId ExpandRows(CompositeSteps& steps, ValueId operand, Shape shape);
 ValueId Permute(CompositeSteps& steps, ValueId operand,
                 const std::vector<std::int64_t>& dims);
 /// Swaps two dimensions, negative ones counted from the end.

@@ -22,7 +22,8 @@ ValueId CompositeSteps::AddSource(ValueId id) {
                                                       : TensorRole::kActivation;
   const StorageId storage = builder_.AddStorage(
       outer_.tensors.Elements(id) * ByteWidth(type.dtype), role);
-  return builder_.AddSource(NameOf(num_values_++), type, storage);
+  return builder_.AddSource(NameOf(num_values_++), type, storage,
+                            value.strides);
 }
 
 ValueId CompositeSteps::Operand(std::size_t index) {
@@ -55,22 +56,22 @@ NodeId CompositeSteps::AddNode(std::string target,
 }
 
 ValueId CompositeSteps::AddResult(NodeId node, TensorType type,
-                                  StorageId storage) {
+                                  StorageId storage, Strides strides) {
   return builder_.AddResult(node, NameOf(num_values_++), std::move(type),
-                            storage);
+                            storage, std::move(strides));
 }
 
 ValueId CompositeSteps::Call(std::string target, std::vector<ValueId> operands,
                              Shape shape, Attributes attributes,
-                             std::optional<DType> dtype) {
-  const DType own =
-      operands.empty() ? result().dtype : TypeOf(operands.front());
-  TensorType type = {dtype.value_or(own), std::move(shape)};
+                             Strides strides) {
+  TensorType type = {
+      operands.empty() ? result().dtype : TypeOf(operands.front()),
+      std::move(shape)};
   const NodeId node =
       AddNode(std::move(target), std::move(operands), std::move(attributes));
   const StorageId storage =
       builder_.AddStorage(type.Bytes(), TensorRole::kActivation);
-  return AddResult(node, std::move(type), storage);
+  return AddResult(node, std::move(type), storage, std::move(strides));
 }
 
 ValueId CompositeSteps::AlsoReturns(Shape shape) {
@@ -85,20 +86,16 @@ ValueId CompositeSteps::InPlace(std::string target,
                                 std::vector<ValueId> operands) {
   const Value written = builder_.value(operands.front());
   const NodeId node = AddNode(std::move(target), std::move(operands), {});
-  return AddResult(node, written.type, written.storage);
+  return AddResult(node, written.type, written.storage, written.strides);
 }
 
 ValueId CompositeSteps::View(std::string target, ValueId operand, Shape shape,
-                             Attributes attributes) {
+                             std::optional<Strides> strides) {
+  if (!strides) return Call(std::move(target), {operand}, std::move(shape));
   TensorType type = {TypeOf(operand), std::move(shape)};
-  StorageId storage = builder_.value(operand).storage;
-  const bool repeats = builder_.storage(storage).bytes < type.Bytes();
-  if (repeats && target != "expand") {
-    storage = builder_.AddStorage(type.Bytes(), TensorRole::kActivation);
-  }
-  const NodeId node =
-      AddNode(std::move(target), {operand}, std::move(attributes));
-  return AddResult(node, std::move(type), storage);
+  const StorageId storage = builder_.value(operand).storage;
+  const NodeId node = AddNode(std::move(target), {operand}, {});
+  return AddResult(node, std::move(type), storage, *std::move(strides));
 }
 
 ValueId CompositeSteps::Memory(Shape shape, DType dtype) {
@@ -119,35 +116,17 @@ bool CompositeSteps::ReturnsFit() const {
   return true;
 }
 
-/// Sources lie as they do outside.
-void CompositeSteps::EnterStates(const Expansion& outer,
-                                 Expansion& inner) const {
-  for (const auto& [from, to] : sources_) {
-    inner.tensors.SetStrides(to, outer.tensors.StridesOf(from));
-  }
-}
-
-void CompositeSteps::LeaveStates(const Expansion& inner,
-                                 Expansion& outer) const {
-  for (std::size_t i = 0; i < returned_.size(); ++i) {
-    outer.tensors.SetStrides(node().outputs[i],
-                             inner.tensors.StridesOf(returned_[i]));
-  }
-}
-
 void CompositeSteps::Emit(Expansion& outer) {
   for (const auto& [from, to] : sources_) builder_.MarkInput(to);
   builder_.DeriveLifetimes();
   const OperatorGraph graph = builder_.Build();
   Expansion inner(graph, outer.mode);
-  EnterStates(outer, inner);
   ExpandNodes(inner);
   for (Kernel kernel : inner.kernels) {
     kernel.count *= repeats_[static_cast<std::size_t>(kernel.node)];
     kernel.node = expanded_.id;
     if (kernel.count > 0) outer.kernels.push_back(kernel);
   }
-  LeaveStates(inner, outer);
 }
 
 }  // namespace foretell::cost

@@ -46,19 +46,22 @@ class CompositeSteps {
   /// exist.
   std::int64_t Size(ValueId id, std::int64_t dim) const;
 
-  /// A call whose result of `shape` lies in memory of its own; its type is
-  /// that of the first operand unless `dtype` says otherwise. Without operands
-  /// the type is that of the operator's result.
+  Strides StridesOf(ValueId id) const {
+    return foretell::StridesOf(builder_.value(id));
+  }
+
+  /// A call whose result of `shape` lies in memory of its own, row-major unless
+  /// `strides` say otherwise; its type is that of the first operand, or of the
+  /// operator's result without operands.
   ValueId Call(std::string target, std::vector<ValueId> operands, Shape shape,
-               Attributes attributes = {}, std::optional<DType> dtype = {});
+               Attributes attributes = {}, Strides strides = {});
   /// A further result of the last call.
   ValueId AlsoReturns(Shape shape);
   /// A call that writes to its first operand; returns its new value.
   ValueId InPlace(std::string target, std::vector<ValueId> operands);
-  /// A view of `operand`; the rules of views decide whether it has to copy. A
-  /// copy of repeated elements (`expand`) has memory for each of them.
+  /// `operand` seen with other sizes; a copy of it without `strides`.
   ValueId View(std::string target, ValueId operand, Shape shape,
-               Attributes attributes = {});
+               std::optional<Strides> strides);
   /// Memory that calls wrote part by part, seen as one contiguous tensor.
   ValueId Memory(Shape shape, DType dtype);
 
@@ -71,7 +74,7 @@ class CompositeSteps {
   /// of the result that it replaces.
   bool ReturnsFit() const;
   /// Appends the steps' kernels to those of `outer`, in the name of the
-  /// operator, and sets the layout of its results. Call it once, at the end.
+  /// operator. Call it once, at the end.
   void Emit(Expansion& outer);
 
  private:
@@ -79,9 +82,8 @@ class CompositeSteps {
   NodeId AddNode(std::string target, std::vector<ValueId> operands,
                  Attributes attributes);
   std::string NameOf(std::size_t number) const;
-  ValueId AddResult(NodeId node, TensorType type, StorageId storage);
-  void EnterStates(const Expansion& outer, Expansion& inner) const;
-  void LeaveStates(const Expansion& inner, Expansion& outer) const;
+  ValueId AddResult(NodeId node, TensorType type, StorageId storage,
+                    Strides strides = {});
 
   const Expansion& outer_;
   const ExpandedNode& expanded_;

@@ -40,7 +40,7 @@ void ReturnAddedToBias(CompositeSteps& steps, ValueId bias, ValueId input,
                        ValueId right) {
   const Shape shape = steps.result().shape;
   const ValueId sum =
-      Elementwise(steps, "copy", {steps.View("expand", bias, shape)});
+      Elementwise(steps, "copy", {ExpandRows(steps, bias, shape)});
   const std::int64_t rows = ProductBefore(shape, 1);
   const ValueId product = steps.InPlace(
       "addmm_", {Reshape(steps, sum, {rows, steps.Size(sum, -1)}),

@@ -146,7 +146,7 @@ bool WriteTrilinear(CompositeSteps& steps) {
       result.push_back(shape[static_cast<std::size_t>(dim)]);
     }
   }
-  steps.Return(steps.View("view", sum, std::move(result)));
+  steps.Return(Reshape(steps, sum, std::move(result)));
   return true;
 }
 

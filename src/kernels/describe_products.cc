@@ -117,9 +117,9 @@ void SetAttention(const Expansion& expansion, const Node& node,
 
 /// Elements between two rows of a matrix whose rows, or columns, lie side by
 /// side; 1 for a vector.
-std::int64_t LeadingExtent(const TensorStates& tensors, ValueId id) {
+std::int64_t LeadingExtent(const Tensors& tensors, ValueId id) {
   const Shape& shape = tensors.ShapeOf(id);
-  const Strides& strides = tensors.StridesOf(id);
+  const Strides strides = tensors.StridesOf(id);
   std::int64_t extent = 1;
   for (std::size_t i = shape.size() < 2 ? 0 : shape.size() - 2;
        i < shape.size(); ++i) {

@@ -18,11 +18,12 @@ constexpr std::size_t kWeight = 2;
 /// A product of the gradient with `other` whose result is as large as `like`.
 void EmitProduct(Expansion& expansion, const ExpandedNode& expanded,
                  ProductPass pass, std::size_t other, std::size_t like) {
-  const TensorStates& tensors = expansion.tensors;
+  const Tensors& tensors = expansion.tensors;
   const auto& inputs = expanded.node.inputs;
   const std::int64_t width = tensors.ElementBytes(inputs[kGradient]);
   const bool reads_weight = other == kWeight;
   const std::int64_t read = tensors.Bytes(inputs[other]);
+  const auto convolution = ConvolutionOf(expansion.graph, expanded.node);
   Kernel kernel = {
       .node = expanded.id,
       .bytes_in = tensors.Bytes(inputs[kGradient]) + (reads_weight ? 0 : read),
@@ -31,13 +32,13 @@ void EmitProduct(Expansion& expansion, const ExpandedNode& expanded,
       .element_bytes_in = width,
       .element_bytes_out = width,
       .arithmetic = ProductPrecision(expansion, expanded),
-      .channels_last = tensors.IsChannelsLast(inputs[kInput])};
+      .channels_last = convolution && convolution->channels_last};
   DescribeConvolutionGradient(expansion, expanded, pass, kernel);
   expansion.kernels.push_back(kernel);
 }
 
 void EmitBiasGradient(Expansion& expansion, const ExpandedNode& expanded) {
-  const TensorStates& tensors = expansion.tensors;
+  const Tensors& tensors = expansion.tensors;
   const ValueId gradient = expanded.node.inputs[kGradient];
   const std::int64_t width = tensors.ElementBytes(gradient);
   expansion.kernels.push_back({.kernel_class = KernelClass::kReduce,

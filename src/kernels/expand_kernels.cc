@@ -1,9 +1,9 @@
 // Operators to kernels. Per node, in order:
 //
 //   constants   tables of integers launch nothing
-//   views       launch nothing when the strides allow them, else copy
+//   views       launch nothing where the trace made them in place, else copy
 //   composites  the kernels of the operators that they call, in this order
-//   layout      copies inside the operator, strides of its result
+//   layout      copies inside the operator
 //   kernel      its own
 //
 // The graph alone shows too little of this: copies that no operator names are
@@ -25,7 +25,6 @@
 #include "src/kernels/expand_composites.h"
 #include "src/kernels/expansion.h"
 #include "src/kernels/node_operands.h"
-#include "src/kernels/view_strides.h"
 
 namespace foretell::cost {
 namespace {
@@ -42,42 +41,9 @@ bool IsNamed(const OperatorGraph& graph, ValueId id, std::string_view prefix) {
   return graph.value(id).name.starts_with(prefix);
 }
 
-/// Sets the strides of a view's results; false when one must be copied.
-bool PropagateView(Expansion& expansion, const Node& node) {
-  bool is_free = true;
-  for (const ValueId result : node.outputs) {
-    const std::optional<Strides> strides =
-        StridesOfView(expansion.graph, node, result,
-                      expansion.tensors.StridesOf(node.inputs.front()));
-    is_free = is_free && strides.has_value();
-    expansion.tensors.SetStrides(
-        result, strides ? *strides
-                        : ContiguousStrides(expansion.tensors.ShapeOf(result)));
-  }
-  return is_free;
-}
-
-/// A result that is an operand itself lies like it.
-void PropagateAlias(Expansion& expansion, const Node& node) {
-  TensorStates& tensors = expansion.tensors;
-  const ValueId input = node.inputs.front();
-  for (const ValueId result : node.outputs) {
-    if (tensors.ShapeOf(result) == tensors.ShapeOf(input)) {
-      tensors.SetStrides(result, tensors.StridesOf(input));
-    }
-  }
-}
-
-/// True when the node moves nothing; its results are then set.
-bool IsFree(Expansion& expansion, const Node& node) {
-  if (node.inputs.empty()) return false;
-  bool is_free = IsAlias(expansion.graph, node);
-  if (node.kind == OpKind::kView || node.target == "contiguous") {
-    is_free = PropagateView(expansion, node);
-  } else if (is_free) {
-    PropagateAlias(expansion, node);
-  }
-  return is_free;
+/// True when the node moves nothing.
+bool IsFree(const OperatorGraph& graph, const Node& node) {
+  return !node.inputs.empty() && IsAlias(graph, node);
 }
 
 /// Bytes of an element of the operand that decides how a kernel reads.
@@ -102,7 +68,7 @@ std::int64_t DroppedIndexBytes(const Expansion& expansion, const Node& node) {
 
 void CountBytes(const Expansion& expansion, const ExpandedNode& expanded,
                 Kernel& kernel) {
-  const TensorStates& tensors = expansion.tensors;
+  const Tensors& tensors = expansion.tensors;
   const OpKind kind = expanded.node.kind;
   for (const ValueId id : expanded.operands) {
     std::int64_t& bytes =
@@ -145,7 +111,7 @@ void ExpandFoldedNorm(Expansion& expansion, const Kernel& convolution) {
 void ExpandBias(Expansion& expansion, const ExpandedNode& expanded,
                 const Kernel& convolution) {
   if (convolution.kernel_class == KernelClass::kNativeDepthwise) return;
-  const TensorStates& tensors = expansion.tensors;
+  const Tensors& tensors = expansion.tensors;
   const ValueId bias = expanded.node.inputs[kConvolutionBias];
   const std::int64_t element_bytes = convolution.element_bytes_out;
   expansion.kernels.push_back(
@@ -223,7 +189,7 @@ void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
 /// program's.
 bool IsFloatCast(const Expansion& expansion, const Node& node) {
   if (node.kind != OpKind::kCast || node.inputs.empty()) return false;
-  const TensorStates& tensors = expansion.tensors;
+  const Tensors& tensors = expansion.tensors;
   const ValueId from = node.inputs.front();
   const ValueId to = node.outputs.front();
   return tensors.IsFloat(from) && tensors.IsFloat(to) &&
@@ -232,7 +198,7 @@ bool IsFloatCast(const Expansion& expansion, const Node& node) {
 
 /// Requires IsFloatCast. One of a parameter happens once per step.
 void ExpandCast(Expansion& expansion, const Node& node, NodeId id) {
-  TensorStates& tensors = expansion.tensors;
+  const Tensors& tensors = expansion.tensors;
   const ValueId from = node.inputs.front();
   const ValueId to = node.outputs.front();
   const bool is_down = tensors.ElementBytes(to) < tensors.ElementBytes(from);
@@ -247,9 +213,6 @@ void ExpandCast(Expansion& expansion, const Node& node, NodeId id) {
        .bytes_out = tensors.Elements(from) * tensors.ElementBytes(to),
        .element_bytes_in = tensors.ElementBytes(from),
        .element_bytes_out = tensors.ElementBytes(to)});
-  if (tensors.ShapeOf(to) == tensors.ShapeOf(from)) {
-    tensors.SetStrides(to, tensors.StridesOf(from));
-  }
 }
 
 /// Requires that launches can be counted together; all else of a kernel is
@@ -268,7 +231,7 @@ void RequireCountable(const std::vector<Kernel>& kernels) {
 }  // namespace
 
 void ExpandNode(Expansion& expansion, const Node& node, NodeId id) {
-  if (IsFree(expansion, node)) return;
+  if (IsFree(expansion.graph, node)) return;
   if (IsFloatCast(expansion, node)) return ExpandCast(expansion, node, id);
   const ExpandedNode expanded = {node, id, ReadOperands(expansion.graph, node)};
   if (ExpandCalls(expansion, expanded)) return;

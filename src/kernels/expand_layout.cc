@@ -1,21 +1,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/graph/convolution.h"
 #include "src/kernels/expansion.h"
-#include "src/kernels/view_strides.h"
 
-// Which way the elements of a result lie, and what has to be copied first.
+// Which layout an operator needs of its operands, and what has to be copied
+// first. The graph records how they lie.
 //
-// Convolutions hand channels-last images on, element-wise operators the order
-// of their first full-size operand, fused attention writes heads innermost
-// ([batch, length, heads, size]). Products accept any batch that folds into one
-// dimension, norms along the last dimension need contiguous rows. What does not
-// fit is copied inside the operator, without a trace in the graph.
+// Convolutions need row-major or channels-last images, products any batch that
+// folds into one dimension, norms along the last dimension contiguous rows.
+// What does not fit is copied inside the operator, without a trace in the
+// graph.
 
 namespace foretell::cost {
 namespace {
 
-constexpr std::size_t kImageRank = 4;
 constexpr std::size_t kMatmulOperands = 2;
 
 /// The operand whose layout decides: the first that is not a weight.
@@ -28,7 +27,7 @@ ValueId MainOperand(const Expansion& expansion, const ExpandedNode& expanded) {
 
 void EmitHiddenCopy(Expansion& expansion, const ExpandedNode& expanded,
                     ValueId id) {
-  const TensorStates& tensors = expansion.tensors;
+  const Tensors& tensors = expansion.tensors;
   const std::int64_t width = tensors.ElementBytes(id);
   const std::int64_t bytes = tensors.Bytes(id);
   const Shape& shape = tensors.ShapeOf(id);
@@ -42,54 +41,16 @@ void EmitHiddenCopy(Expansion& expansion, const ExpandedNode& expanded,
                                .mixed_layouts = true});
 }
 
-void SetFormat(Expansion& expansion, const Node& node, bool channels_last) {
-  for (const ValueId result : node.outputs) {
-    const Shape& shape = expansion.tensors.ShapeOf(result);
-    expansion.tensors.SetStrides(result, channels_last
-                                             ? ChannelsLastStrides(shape)
-                                             : ContiguousStrides(shape));
-  }
-}
-
-/// Whether the convolution's weight is one of the network that was converted to
-/// channels-last; one that the network computes, as a standardised weight is,
-/// has the format of what computes it.
-bool HasChannelsLastWeight(const Expansion& expansion, const Node& node) {
-  const ValueId weight = BeforeAutocast(expansion.graph, node.inputs.at(1));
-  return expansion.graph.value(weight).producer == kNone
-             ? expansion.mode.channels_last
-             : expansion.tensors.IsChannelsLast(weight);
-}
-
-/// cuDNN works on channels-last images where the input or the weight is so.
 LayoutEffect Convolution(Expansion& expansion, const ExpandedNode& expanded) {
   const ValueId input = MainOperand(expansion, expanded);
-  const TensorStates& tensors = expansion.tensors;
-  const Shape& shape = tensors.ShapeOf(input);
-  const bool channels_last = tensors.IsChannelsLast(input) ||
-                             (shape.size() == kImageRank &&
-                              HasChannelsLastWeight(expansion, expanded.node));
-  const bool fits = channels_last
-                        ? FitsChannelsLast(shape, tensors.StridesOf(input))
-                        : tensors.IsContiguous(input);
+  const Tensors& tensors = expansion.tensors;
+  const auto convolution = ConvolutionOf(expansion.graph, expanded.node);
+  const bool channels_last = convolution && convolution->channels_last;
+  const bool fits = channels_last ? FitsChannelsLast(tensors.ShapeOf(input),
+                                                     tensors.StridesOf(input))
+                                  : tensors.IsContiguous(input);
   if (!fits) EmitHiddenCopy(expansion, expanded, input);
-  SetFormat(expansion, expanded.node, channels_last);
   return {.channels_last = channels_last};
-}
-
-/// The dimensions before the matrix must fold into one, and the matrix must be
-/// row- or column-major.
-bool FitsABatchedProduct(const Shape& shape, const Strides& strides) {
-  if (shape.size() < 2) return true;
-  const auto rank = static_cast<std::ptrdiff_t>(shape.size());
-  const Shape batch(shape.begin(), shape.begin() + rank - 2);
-  const Strides steps(strides.begin(), strides.begin() + rank - 2);
-  if (batch.size() > 1 && !ViewStrides(batch, steps, {NumElements(batch)})) {
-    return false;
-  }
-  const std::int64_t row = strides[shape.size() - 2];
-  const bool is_matrix = row == 1 || strides.back() == 1;
-  return is_matrix || shape[shape.size() - 2] * shape.back() <= 1;
 }
 
 /// Rows that do not fold are multiplied as a batch of matrices, but where a
@@ -100,7 +61,7 @@ constexpr TorchVersion kMultipliesBatches = {.major = 1, .minor = 12};
 LayoutEffect Linear(Expansion& expansion, const ExpandedNode& expanded) {
   const ValueId input = MainOperand(expansion, expanded);
   const Shape& shape = expansion.tensors.ShapeOf(input);
-  const Strides& strides = expansion.tensors.StridesOf(input);
+  const Strides strides = expansion.tensors.StridesOf(input);
   if (shape.size() <= 2) return {};
   const Run& mode = expansion.mode;
   const bool records = mode.mode == Mode::kTraining || mode.grad_mode;
@@ -130,19 +91,6 @@ LayoutEffect Matmul(Expansion& expansion, const ExpandedNode& expanded) {
   return {};
 }
 
-/// [batch, heads, length, size] over memory [batch, length, heads, size].
-LayoutEffect Attention(Expansion& expansion, const ExpandedNode& expanded) {
-  const ValueId result = expanded.result();
-  const Shape& shape = expansion.tensors.ShapeOf(result);
-  if (shape.size() != 4) return {};
-  const std::int64_t heads = shape[1];
-  const std::int64_t length = shape[2];
-  const std::int64_t size = shape[3];
-  expansion.tensors.SetStrides(result,
-                               {length * heads * size, size, heads * size, 1});
-  return {};
-}
-
 LayoutEffect ContiguousNorm(Expansion& expansion,
                             const ExpandedNode& expanded) {
   const ValueId input = MainOperand(expansion, expanded);
@@ -154,9 +102,7 @@ LayoutEffect ContiguousNorm(Expansion& expansion,
 
 LayoutEffect KeepsFormat(Expansion& expansion, const ExpandedNode& expanded) {
   const ValueId input = MainOperand(expansion, expanded);
-  const bool channels_last = expansion.tensors.IsChannelsLast(input);
-  if (channels_last) SetFormat(expansion, expanded.node, true);
-  return {.channels_last = channels_last};
+  return {.channels_last = expansion.tensors.IsChannelsLast(input)};
 }
 
 LayoutEffect Concat(Expansion& expansion, const ExpandedNode& expanded) {
@@ -175,26 +121,24 @@ LayoutEffect Copies(Expansion& expansion, const ExpandedNode& expanded) {
   return {.mixed = !expansion.tensors.IsContiguous(input)};
 }
 
-LayoutEffect LeavesContiguous(Expansion&, const ExpandedNode&) { return {}; }
+LayoutEffect ReadsAnyLayout(Expansion&, const ExpandedNode&) { return {}; }
 
-/// The first operand as large as the result decides; others in another order,
-/// or with gaps, are read across memory.
+/// Operands as large as the result that lie in another order, or have gaps, are
+/// read across memory.
 LayoutEffect Elementwise(Expansion& expansion, const ExpandedNode& expanded) {
-  TensorStates& tensors = expansion.tensors;
+  const Tensors& tensors = expansion.tensors;
   const ValueId result = expanded.result();
-  const Shape shape = tensors.ShapeOf(result);
-  std::optional<Strides> order;
-  bool mixed = false;
-  for (const ValueId id : expanded.operands) {
-    if (shape.empty() || tensors.ShapeOf(id) != shape) continue;
-    const Strides dense = DenseStridesLike(shape, tensors.StridesOf(id));
-    if (!order) order = dense;
-    const bool has_gaps = !HaveSameOrder(shape, dense, tensors.StridesOf(id)) &&
-                          !tensors.IsWeight(id);
-    mixed = mixed || has_gaps || !HaveSameOrder(shape, dense, *order);
-  }
-  if (!order) return {};
-  tensors.SetStrides(result, *std::move(order));
+  const Shape& shape = tensors.ShapeOf(result);
+  if (shape.empty()) return {};
+  const Strides order = DenseStridesLike(shape, tensors.StridesOf(result));
+  const bool mixed = std::ranges::any_of(expanded.operands, [&](ValueId id) {
+    if (tensors.ShapeOf(id) != shape) return false;
+    const Strides strides = tensors.StridesOf(id);
+    // Gaps of a weight do not count.
+    const Strides read =
+        tensors.IsWeight(id) ? DenseStridesLike(shape, strides) : strides;
+    return !HaveSameOrder(shape, read, order);
+  });
   return {.channels_last = tensors.IsChannelsLast(result), .mixed = mixed};
 }
 
@@ -208,7 +152,7 @@ constexpr LayoutRule kLayoutRules[] = {
     {OpKind::kTransposedConvolution, &Convolution},
     {OpKind::kLinear, &Linear},
     {OpKind::kMatmul, &Matmul},
-    {OpKind::kAttention, &Attention},
+    {OpKind::kAttention, &ReadsAnyLayout},
     {OpKind::kLayerNorm, &ContiguousNorm},
     {OpKind::kRmsNorm, &ContiguousNorm},
     {OpKind::kGroupNorm, &ContiguousNorm},
@@ -221,15 +165,15 @@ constexpr LayoutRule kLayoutRules[] = {
     {OpKind::kConcat, &Concat},
     {OpKind::kCopy, &Copies},
     {OpKind::kView, &Copies},
-    {OpKind::kGather, &LeavesContiguous},
-    {OpKind::kScatter, &LeavesContiguous},
-    {OpKind::kEmbedding, &LeavesContiguous},
-    {OpKind::kReduce, &LeavesContiguous},
-    {OpKind::kArgReduce, &LeavesContiguous},
-    {OpKind::kEinsum, &LeavesContiguous},
-    {OpKind::kRecurrent, &LeavesContiguous},
-    {OpKind::kCumulative, &LeavesContiguous},
-    {OpKind::kSort, &LeavesContiguous},
+    {OpKind::kGather, &ReadsAnyLayout},
+    {OpKind::kScatter, &ReadsAnyLayout},
+    {OpKind::kEmbedding, &ReadsAnyLayout},
+    {OpKind::kReduce, &ReadsAnyLayout},
+    {OpKind::kArgReduce, &ReadsAnyLayout},
+    {OpKind::kEinsum, &ReadsAnyLayout},
+    {OpKind::kRecurrent, &ReadsAnyLayout},
+    {OpKind::kCumulative, &ReadsAnyLayout},
+    {OpKind::kSort, &ReadsAnyLayout},
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "foretell/graph.h"
 #include "src/kernels/kernels.h"
-#include "src/kernels/tensor_states.h"
+#include "src/kernels/tensors.h"
 
 namespace foretell::cost {
 
@@ -16,11 +16,11 @@ inline constexpr std::int64_t kFloatBytes = 4;
 /// A graph on its way to kernels: what its tensors are and what was launched.
 struct Expansion {
   Expansion(const OperatorGraph& graph_in, const Run& mode_in)
-      : graph(graph_in), mode(mode_in), tensors(graph_in, mode_in) {}
+      : graph(graph_in), mode(mode_in), tensors(graph_in) {}
 
   const OperatorGraph& graph;
   const Run& mode;
-  TensorStates tensors;
+  Tensors tensors;
   std::vector<Kernel> kernels;
 };
 
@@ -33,7 +33,7 @@ struct ExpandedNode {
   ValueId result() const { return node.outputs.front(); }
 };
 
-/// What a node does to the layout of its operands.
+/// How a node reads its operands.
 struct LayoutEffect {
   bool channels_last = false;
   bool mixed = false;
@@ -47,7 +47,7 @@ void ExpandNodes(Expansion& expansion);
 void ExpandNode(Expansion& expansion, const Node& node, NodeId id);
 
 /// Emits the copies that the operator makes because it cannot use an operand's
-/// strides, and sets the strides of the results.
+/// strides.
 LayoutEffect ExpandLayout(Expansion& expansion, const ExpandedNode& expanded);
 
 /// True for the backward operator of a convolution whose operands are there.

@@ -83,7 +83,8 @@ struct Kernel {
 ///
 /// Views launch nothing; neither do tables of integers made from constants.
 /// Casts of autocast are nodes of the graph, which was traced under it
-/// (GraphInfo::autocast).
+/// (GraphInfo::autocast); how tensors lie are its strides. `run` has no say in
+/// either.
 ///
 /// Throws Error(kInvalidArgument) that names a tensor of more than 2^56
 /// elements.

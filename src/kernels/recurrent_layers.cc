@@ -102,7 +102,9 @@ ValueId StepsFirst(CompositeSteps& steps, const Layers& layers) {
   const ValueId turned = IsBatchFirst(steps, layers)
                              ? Transpose(steps, layers.input, 0, 1)
                              : layers.input;
-  return steps.View("contiguous", turned, steps.ShapeOf(turned));
+  const Shape shape = steps.ShapeOf(turned);
+  if (IsContiguous(shape, steps.StridesOf(turned))) return turned;
+  return steps.Call("contiguous", {turned}, shape);
 }
 
 }  // namespace foretell::cost

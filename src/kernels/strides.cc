@@ -1,43 +1,21 @@
 #include "src/kernels/strides.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <numeric>
+#include <vector>
 
 namespace foretell::cost {
 namespace {
 
-constexpr std::size_t kChannelsLastRank = 4;
-/// Dimensions of an image batch from the innermost of channels-last outwards.
-constexpr std::array<std::size_t, kChannelsLastRank> kChannelsLastOrder = {
-    1, 3, 2, 0};
+constexpr std::size_t kImageRank = 4;
 
 /// Elements at equal distances.
 struct StridedRun {
   std::int64_t size = 1;
   std::int64_t stride = 1;
 };
-
-/// Row-major strides over dimensions from the innermost on.
-template <typename Order>
-Strides StridesInOrder(const Shape& shape, const Order& innermost_first) {
-  Strides strides(shape.size());
-  std::int64_t step = 1;
-  for (const std::size_t dim : innermost_first) {
-    strides[dim] = step;
-    step *= std::max<std::int64_t>(shape[dim], 1);
-  }
-  return strides;
-}
-
-std::vector<std::size_t> InnermostFirst(std::size_t rank) {
-  std::vector<std::size_t> order(rank);
-  std::iota(order.rbegin(), order.rend(), 0);
-  return order;
-}
 
 /// Merges dimensions that follow on each other in memory, outermost first.
 std::vector<StridedRun> MergedRuns(const Shape& shape, const Strides& strides) {
@@ -69,27 +47,6 @@ std::int64_t ProductBefore(const Shape& shape, std::size_t dims_left) {
                                         std::min(dims_left, shape.size()))});
 }
 
-Strides ContiguousStrides(const Shape& shape) {
-  return StridesInOrder(shape, InnermostFirst(shape.size()));
-}
-
-Strides ChannelsLastStrides(const Shape& shape) {
-  if (shape.size() != kChannelsLastRank) return ContiguousStrides(shape);
-  return StridesInOrder(shape, kChannelsLastOrder);
-}
-
-Strides DenseStridesLike(const Shape& shape, const Strides& strides) {
-  std::vector<std::size_t> order(shape.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto distance = [&](std::size_t dim) {
-    return shape[dim] > 1 ? strides[dim]
-                          : std::numeric_limits<std::int64_t>::max();
-  };
-  std::ranges::stable_sort(order, std::greater<>(), distance);
-  std::ranges::reverse(order);
-  return StridesInOrder(shape, order);
-}
-
 bool HaveSameOrder(const Shape& shape, const Strides& left,
                    const Strides& right) {
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
@@ -98,25 +55,10 @@ bool HaveSameOrder(const Shape& shape, const Strides& left,
   return true;
 }
 
-bool IsContiguous(const Shape& shape, const Strides& strides) {
-  return HaveSameOrder(shape, strides, ContiguousStrides(shape));
-}
-
 bool FitsChannelsLast(const Shape& shape, const Strides& strides) {
-  return shape.size() == kChannelsLastRank &&
-         HaveSameOrder(shape, strides, ChannelsLastStrides(shape));
-}
-
-bool IsChannelsLast(const Shape& shape, const Strides& strides) {
-  if (shape.size() != kChannelsLastRank || IsContiguous(shape, strides))
-    return false;
-  std::int64_t inner = 1;
-  for (const std::size_t dim : kChannelsLastOrder) {
-    if (shape[dim] == 1) continue;
-    if (strides[dim] < inner) return false;
-    inner = strides[dim];
-  }
-  return true;
+  if (shape.size() != kImageRank) return false;
+  return IsContiguous({shape[0], shape[2], shape[3], shape[1]},
+                      {strides[0], strides[2], strides[3], strides[1]});
 }
 
 std::optional<Strides> ViewStrides(const Shape& shape, const Strides& strides,
@@ -139,6 +81,19 @@ std::optional<Strides> ViewStrides(const Shape& shape, const Strides& strides,
     if (left.size != 1) return std::nullopt;
   }
   return result;
+}
+
+bool FitsABatchedProduct(const Shape& shape, const Strides& strides) {
+  if (shape.size() < 2) return true;
+  const auto rank = static_cast<std::ptrdiff_t>(shape.size());
+  const Shape batch(shape.begin(), shape.begin() + rank - 2);
+  const Strides steps(strides.begin(), strides.begin() + rank - 2);
+  if (batch.size() > 1 && !ViewStrides(batch, steps, {NumElements(batch)})) {
+    return false;
+  }
+  const std::int64_t row = strides[shape.size() - 2];
+  const bool is_matrix = row == 1 || strides.back() == 1;
+  return is_matrix || shape[shape.size() - 2] * shape.back() <= 1;
 }
 
 }  // namespace foretell::cost

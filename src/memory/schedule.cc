@@ -69,9 +69,8 @@ class ScheduleMaker {
   void AddNode(NodeId id, std::span<const MemoryEvent> events) {
     if (!options_.with_workspaces) return AddEvents(events);
     AddCublasWorkspace(id);
-    for (const WorkspaceBlock& block :
-         WorkspaceBlocks(graph_, graph_.node(id), options_.device,
-                         options_.torch, options_.channels_last)) {
+    for (const WorkspaceBlock& block : WorkspaceBlocks(
+             graph_, graph_.node(id), options_.device, options_.torch)) {
       const std::size_t split = EndOfOutput(id, block.output, events);
       AddEvents(events.first(split));
       events = events.subspan(split);

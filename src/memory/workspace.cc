@@ -306,7 +306,7 @@ std::optional<memory::ConvolutionFacts> memory::ConvolutionFactsOf(
 
 std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
     const OperatorGraph& graph, const Node& node, const DeviceSpec& device,
-    const TorchVersion& torch, bool channels_last) {
+    const TorchVersion& torch) {
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
   if (!convolution || node.outputs.empty()) return {};
   if (RunsUnfolded(graph, node, torch)) {
@@ -314,7 +314,7 @@ std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
     if (block.bytes == 0) return {};
     return {block};
   }
-  if (channels_last && RunsInPlace(*convolution)) return {};
+  if (convolution->channels_last && RunsInPlace(*convolution)) return {};
   const WorkspaceRule rule = RuleOf(*convolution, device);
   if (rule.for_tf32 && !GainsByTf32(device)) return {};
   if (convolution->backward) return BackwardBlocks(node, rule, *convolution);

@@ -51,7 +51,6 @@ struct WorkspaceBlock {
 std::vector<WorkspaceBlock> WorkspaceBlocks(const OperatorGraph& graph,
                                             const Node& node,
                                             const DeviceSpec& device,
-                                            const TorchVersion& torch = {},
-                                            bool channels_last = false);
+                                            const TorchVersion& torch = {});
 
 }  // namespace foretell::memory

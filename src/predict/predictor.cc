@@ -217,8 +217,7 @@ MemoryOptions Predictor::ToMemoryOptions() const {
           .context = context_,
           .with_workspaces = options_.with_workspaces,
           .allocator = options_.allocator,
-          .torch = run_.torch,
-          .channels_last = run_.channels_last};
+          .torch = run_.torch};
 }
 
 void Predictor::SetLeast(const OperatorGraph& graph,
@@ -297,16 +296,23 @@ void Predictor::Correct(const OperatorGraph& graph,
                  prediction[Target::kMemory]);
 }
 
-void Predictor::RequireAutocast(const OperatorGraph& graph) const {
-  if (!run_.autocast || graph.info().autocast) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("the run is under autocast, graph '{}' was traced "
-                          "without: set TraceOptions::autocast as well",
-                          graph.info().name));
+void Predictor::RequireTraced(const OperatorGraph& graph) const {
+  const GraphInfo& info = graph.info();
+  const auto require = [&info](bool traced, std::string_view run,
+                               std::string_view option) {
+    if (traced) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("the run is {}, graph '{}' was traced without: set "
+                            "TraceOptions::{} as well",
+                            run, info.name, option));
+  };
+  require(!run_.autocast || info.autocast, "under autocast", "autocast");
+  require(!run_.channels_last || info.channels_last, "channels-last",
+          "channels_last");
 }
 
 Prediction Predictor::Predict(const OperatorGraph& graph) const {
-  RequireAutocast(graph);
+  RequireTraced(graph);
   Prediction result{.device = device_.name,
                     .context = context_.name,
                     .run = RunOf(graph.info(), run_),

@@ -537,6 +537,7 @@ TraceOptions TraceOptionsOf(const Run& run, const TrainingLoop& loop) {
                           .half_group_norm = run.half_group_norm,
                           .half_layer_norm = run.half_layer_norm,
                           .grad_mode = run.grad_mode,
+                          .channels_last = run.channels_last,
                           .torch = run.torch,
                           .loop = loop};
   if (!run.autocast) return options;

@@ -64,6 +64,9 @@ TEST(SimulationSetting, HasContextAndHostAndUnderAutocastTheRun) {
   const auto mixed =
       nlohmann::json::parse(SimulationSetting({.autocast = true}, {}, "now"));
   EXPECT_EQ(mixed["environment"], "now");
+  const auto converted = nlohmann::json::parse(
+      SimulationSetting({.channels_last = true}, {}, "now"));
+  EXPECT_EQ(converted["memory_format"], "channels_last");
   const auto named = nlohmann::json::parse(
       SimulationSetting({}, {.name = "mine", .factor = 1.5}, "now"));
   EXPECT_EQ(named["host"], "python");

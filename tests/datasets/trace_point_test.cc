@@ -125,6 +125,9 @@ TEST(TraceOptionsOf, SaysHowARunIsTraced) {
   EXPECT_EQ(TraceOptionsOf(point, R"({"autocast":"true"})").precision,
             Precision::kTf32);
   EXPECT_TRUE(TraceOptionsOf(point, R"({"grad_mode":"true"})").grad_mode);
+  EXPECT_TRUE(TraceOptionsOf(point, R"({"memory_format":"channels_last"})")
+                  .channels_last);
+  EXPECT_FALSE(plain.channels_last);
 }
 
 TEST(PointTracer, PassesErrorsOn) {

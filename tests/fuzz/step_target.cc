@@ -23,16 +23,13 @@ namespace {
 
 constexpr std::string_view kOrigin = "input";
 
-/// Runs that between them take every way from operators to kernels.
+/// Runs that between them take every way from operators to kernels; autocast
+/// and channels-last are those of the graph.
 std::array<Run, 3> Runs() {
-  return {Run{},
-          Run{.precision = Precision::kFp16,
-              .autocast = true,
-              .channels_last = true,
-              .torch = {.major = 1, .minor = 11}},
-          Run{.autocast = true,
-              .torch = {.major = 2, .minor = 9},
-              .restore_folded_norms = true}};
+  return {
+      Run{},
+      Run{.precision = Precision::kFp16, .torch = {.major = 1, .minor = 11}},
+      Run{.torch = {.major = 2, .minor = 9}, .restore_folded_norms = true}};
 }
 
 const DeviceSpec& Device() {
@@ -72,9 +69,9 @@ void Predict(const OperatorGraph& graph, const Predictor& predictor) {
 /// What networks see of the graph.
 void MakeAllTerms(const OperatorGraph& graph, const Predictor& predictor) {
   ExtractFeatures(graph);
-  const learned::TermContext context = {.device = Device(),
-                                        .run = predictor.run(),
-                                        .context = predictor.context()};
+  const Run run = RunOf(graph.info(), predictor.run());
+  const learned::TermContext context = {
+      .device = Device(), .run = run, .context = predictor.context()};
   for (const learned::TermSetRow& row : learned::kTermSets) {
     row.make(graph, context);
   }

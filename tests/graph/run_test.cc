@@ -80,10 +80,10 @@ TEST(Run, RefusesWhatIsNotARun) {
 TEST(Run, TakesTheStepFromTheGraph) {
   const GraphInfo info{.mode = Mode::kTraining,
                        .precision = Precision::kFp16,
-                       .optimizer = "adam"};
-  const foretell::Run run = RunOf(info, {.optimizer = Optimizer::kMomentum,
-                                         .channels_last = true,
-                                         .host = Host::kCpp});
+                       .optimizer = "adam",
+                       .channels_last = true};
+  const foretell::Run run =
+      RunOf(info, {.optimizer = Optimizer::kMomentum, .host = Host::kCpp});
   EXPECT_EQ(run, (foretell::Run{.mode = Mode::kTraining,
                                 .precision = Precision::kFp16,
                                 .optimizer = Optimizer::kAdam,
@@ -92,6 +92,7 @@ TEST(Run, TakesTheStepFromTheGraph) {
   EXPECT_EQ(RunOf({.optimizer = "lion"}, {}).optimizer, Optimizer::kSgd);
   EXPECT_TRUE(RunOf({.grad_mode = true}, {}).grad_mode);
   EXPECT_FALSE(RunOf({}, kRecorded).grad_mode);
+  EXPECT_FALSE(RunOf({}, {.channels_last = true}).channels_last);
 }
 
 TEST(TorchVersion, IsTheFirstNumberWithADot) {

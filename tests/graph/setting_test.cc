@@ -53,8 +53,9 @@ TEST(Setting, OfARunLeadsBackToIt) {
 
 TEST(Setting, OfATraceNamesWhatATraceShows) {
   EXPECT_EQ(TracedSetting({}), "");
-  EXPECT_EQ(TracedSetting({.channels_last = true,
-                           .half_group_norm = true,
+  EXPECT_EQ(TracedSetting({.channels_last = true}),
+            R"({"memory_format":"channels_last"})");
+  EXPECT_EQ(TracedSetting({.half_group_norm = true,
                            .torch = {.major = 2, .minor = 11},
                            .power_limit_w = 300}),
             "");
@@ -74,6 +75,7 @@ TEST(Setting, OfATraceLeadsBackToItself) {
   for (const int major : {1, 2}) {
     for (const int minor : {4, 5, 13}) {
       const foretell::Run run{.autocast = true,
+                              .channels_last = true,
                               .half_layer_norm = true,
                               .torch = {.major = major, .minor = minor}};
       const std::string traced = TracedSetting(run);

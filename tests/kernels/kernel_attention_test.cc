@@ -47,15 +47,5 @@ TEST(KernelAttention, SplitsFloat32IntoTf32) {
             Precision::kTf32);
 }
 
-// What follows finds heads side by side.
-TEST(KernelAttention, WritesHeadsSideBySide) {
-  EXPECT_THAT(ClassesOf(R"(%q = input f16[2,3,5,8]
-%y = scaled_dot_product_attention(%q, %q, %q) : f16[2,3,5,8]
-%b = transpose(%y) {dim0=1, dim1=2} : f16[2,5,3,8] alias %y
-%c = reshape(%b) {shape=[2, 5, 24]} : f16[2,5,24]
-)"),
-              ElementsAre("attention"));
-}
-
 }  // namespace
 }  // namespace foretell::cost

@@ -49,15 +49,18 @@ TEST(KernelCasts, GoUpForANormInFloat) {
   EXPECT_EQ(kernels[1].bytes_weight, 32 * 4);
 }
 
+// A cast keeps the order of what it casts.
 TEST(KernelCasts, LieAsWhatTheyCast) {
-  EXPECT_THAT(ClassesOf(KernelsOf(R"(%x = input f32[8,32]
-%t = transpose(%x) {dim0=0, dim1=1} : f32[32,8] alias %x
-%a = to(%t) {autocast=true} : f16[32,8]
-%v = view(%a) {size=[256]} : f16[256] alias %a
-%r = reshape(%a) {shape=[256]} : f16[256]
+  const std::vector<Kernel> kernels = KernelsOf(R"(%x = input f32[8,32]
+%t = transpose(%x) {dim0=0, dim1=1} : f32[32,8] strides=[1, 32] alias %x
+%a = to(%t) {autocast=true} : f16[32,8] strides=[1, 32]
+%b = relu(%a) : f16[32,8] strides=[1, 32]
+%r = reshape(%b) {shape=[256]} : f16[256]
 )",
-                                  {}, kAutocast)),
-              ElementsAre("cast_down", "copy", "copy"));
+                                                {}, kAutocast);
+  ASSERT_THAT(ClassesOf(kernels), ElementsAre("cast_down", "relu", "copy"));
+  EXPECT_FALSE(kernels[1].mixed_layouts);
+  EXPECT_TRUE(kernels[2].mixed_layouts);
 }
 
 TEST(KernelCasts, LetASoftmaxReadHalfAndWriteFloat) {

@@ -27,8 +27,8 @@ constexpr GoldenMode kModes[] = {
      "block_autocast.graph",
      {.restore_folded_norms = true}},
     {"autocast_channels_last.kernels",
-     "block_autocast.graph",
-     {.channels_last = true, .restore_folded_norms = true}},
+     "block_autocast_channels_last.graph",
+     {.restore_folded_norms = true}},
 };
 
 std::string Read(const std::filesystem::path& path) {

@@ -175,7 +175,9 @@ TEST(KernelProducts, ALinearLayerHasRowsOfFeatures) {
 std::int64_t RowsOfTransposedProduct(const std::string& rows) {
   return LastOf("%x = input f16[2,8," + rows +
                 "]\n%t = transpose(%x) {dim0=1, dim1=2} : f16[2," + rows +
-                ",8] alias %x\n%w = input f16[2,8,16]\n%y = matmul(%t, %w) : "
+                ",8] strides=[" + std::to_string(8 * std::stoi(rows)) +
+                ", 1, " + rows +
+                "] alias %x\n%w = input f16[2,8,16]\n%y = matmul(%t, %w) : "
                 "f16[2," +
                 rows + ",16]\n")
       .inner_extent;
@@ -310,7 +312,7 @@ TEST(KernelProducts, AnAddedBiasMovesTheResultOnceMore) {
 }
 
 constexpr char kTransposed[] = R"(%x = input f16[4,32,12]
-%v = transpose(%x) {dim0=1, dim1=2} : f16[4,12,32]
+%v = transpose(%x) {dim0=1, dim1=2} : f16[4,12,32] strides=[384, 1, 12] alias %x
 %y = linear(%v, parameter f16[64,32], parameter f16[64]) : f16[4,12,64]
 )";
 

@@ -90,8 +90,14 @@ std::string Operands(int count, const std::string& type) {
   return text;
 }
 
-constexpr const char* kTypes[] = {"f32[]",         "f32[0]",     "f32[3]",
-                                  "f32[4,4]",      "f32[2,4,4]", "f32[2,4,3,3]",
+constexpr const char* kTypes[] = {"f32[]",
+                                  "f32[0]",
+                                  "f32[3]",
+                                  "f32[4,4]",
+                                  "f32[2,4,4]",
+                                  "f32[2,4,3,3]",
+                                  "f32[2,4,3,3] strides=[36, 1, 12, 4]",
+                                  "f32[2,4,4] strides=[0, 1, 8]",
                                   "f16[2,4,3,3,3]"};
 constexpr const char* kValues[] = {"-9223372036854775808",
                                    "-1",
@@ -102,8 +108,7 @@ constexpr const char* kValues[] = {"-9223372036854775808",
                                    "[9, -9, 9, 9, 9, 9, 9, 9, 9, 9]",
                                    "\"x\""};
 
-const Run kRuns[] = {Run{},
-                     Run{.channels_last = true, .restore_folded_norms = true}};
+const Run kRuns[] = {Run{}, Run{.restore_folded_norms = true}};
 
 TEST(LyingGraphs, OfAnyOperandsAreExpandedOrRefused) {
   int expanded = 0;

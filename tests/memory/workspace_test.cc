@@ -9,6 +9,7 @@
 #include "foretell/graph_io.h"
 #include "foretell/memory.h"
 #include "tests/cost/test_device.h"
+#include "tests/graph/in_channels_last.h"
 
 namespace foretell {
 namespace {
@@ -30,10 +31,9 @@ std::vector<memory::WorkspaceBlock> BlocksOf(const std::string& body) {
 
 TEST(Workspace, NothingIsCopiedWhereChannelsAreInnermost) {
   const auto bytes = [](const std::string& body, bool channels_last) {
-    const OperatorGraph graph = ParseGraph("graph \"g\"\n" + body);
     std::int64_t sum = 0;
-    for (const memory::WorkspaceBlock& block : memory::WorkspaceBlocks(
-             graph, graph.nodes().back(), A100(), {}, channels_last)) {
+    for (const memory::WorkspaceBlock& block :
+         BlocksOf(channels_last ? InChannelsLast(body) : body)) {
       sum += block.bytes;
     }
     return sum;

@@ -77,11 +77,22 @@ TEST(MakePredictor, WarnsWhereANetworkDoesNotKnowOfGradMode) {
 
 TEST(MakePredictor, StatesTheRunWithTheStepOfTheGraph) {
   const Predictor predictor =
-      Predictor::Make(A100(), {.mode = Mode::kTraining, .channels_last = true});
-  const Prediction prediction = predictor.Predict(ParseGraph(kText));
+      Predictor::Make(A100(), {.mode = Mode::kTraining, .host = Host::kCpp});
+  std::string text = kText;
+  text.replace(text.find("batch"), 0, "channels_last=on ");
+  const Prediction prediction = predictor.Predict(ParseGraph(text));
   EXPECT_EQ(predictor.run().mode, Mode::kTraining);
   EXPECT_EQ(prediction.run.mode, Mode::kInference);
   EXPECT_TRUE(prediction.run.channels_last);
+  EXPECT_EQ(prediction.run.host, Host::kCpp);
+}
+
+TEST(MakePredictor, RejectsAGraphWithoutTheFormatOfTheRun) {
+  const Predictor predictor = Predictor::Make(A100(), {.channels_last = true});
+  ExpectError(ErrorCode::kInvalidArgument,
+              "the run is channels-last, graph 'g' was traced without: set "
+              "TraceOptions::channels_last",
+              [&] { predictor.Predict(ParseGraph(kText)); });
 }
 
 TEST(MakePredictor, RejectsAGraphWithoutTheAutocastOfTheRun) {

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,7 +22,6 @@ namespace {
 using program_test::Chain;
 using program_test::FakeProgram;
 using program_test::Image;
-using program_test::Layer;
 using program_test::Layers;
 using program_test::Simple;
 using testing::ElementsAre;
@@ -93,8 +91,8 @@ program_test::Network ConvolutionsAndRelu() {
   });
 }
 
-OperatorGraph TraceIt(const program_test::Network& network,
-                      const TraceOptions& options) {
+OperatorGraph TraceInFormat(const program_test::Network& network,
+                            const TraceOptions& options) {
   const std::vector<BoundInput> inputs = {Image(2, 8, 6)};
   return TraceProgram(FakeProgram("net", inputs, network), inputs, options)
       .graph;
@@ -111,7 +109,7 @@ std::vector<std::string> StridesOfResults(const OperatorGraph& graph) {
 
 TEST(ChannelsLastTrace, HandsTheFormatOn) {
   const OperatorGraph graph =
-      TraceIt(ConvolutionsAndRelu(), {.channels_last = true});
+      TraceInFormat(ConvolutionsAndRelu(), {.channels_last = true});
   EXPECT_TRUE(graph.info().channels_last);
   for (const Value& value : graph.values()) {
     if (value.type.shape.size() != 4) continue;
@@ -122,7 +120,7 @@ TEST(ChannelsLastTrace, HandsTheFormatOn) {
 }
 
 TEST(ChannelsLastTrace, IsNotAsked) {
-  const OperatorGraph graph = TraceIt(ConvolutionsAndRelu(), {});
+  const OperatorGraph graph = TraceInFormat(ConvolutionsAndRelu(), {});
   EXPECT_FALSE(graph.info().channels_last);
   for (const Value& value : graph.values()) {
     EXPECT_THAT(value.strides, IsEmpty()) << value.name;
@@ -132,9 +130,10 @@ TEST(ChannelsLastTrace, IsNotAsked) {
 // Metamorphic: the format changes where elements lie, and nothing else.
 TEST(ChannelsLastTrace, DiffersInStridesAlone) {
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
-    const OperatorGraph plain = TraceIt(ConvolutionsAndRelu(), {.mode = mode});
-    const OperatorGraph converted =
-        TraceIt(ConvolutionsAndRelu(), {.mode = mode, .channels_last = true});
+    const OperatorGraph plain =
+        TraceInFormat(ConvolutionsAndRelu(), {.mode = mode});
+    const OperatorGraph converted = TraceInFormat(
+        ConvolutionsAndRelu(), {.mode = mode, .channels_last = true});
     EXPECT_EQ(TargetsOf(converted), TargetsOf(plain));
     EXPECT_EQ(converted.events().size(), plain.events().size());
     ASSERT_EQ(converted.storages().size(), plain.storages().size());
@@ -153,7 +152,7 @@ TEST(RecordedStridesOfATrace, AreThoseOfItsTensors) {
     const at::Tensor rows = sum.reshape({2, -1});            // A copy.
     return rows.unsqueeze(0).expand({3, 2, rows.size(-1)});  // Repeated.
   });
-  EXPECT_THAT(StridesOfResults(TraceIt(views, {})),
+  EXPECT_THAT(StridesOfResults(TraceInFormat(views, {})),
               ElementsAre("{ 288, 1, 6, 36 }", "{ 288, 2, 6, 36 }",
                           "{ 144, 1, 3, 18 }", "{}", "{}", "{ 0, 144, 1 }"));
 }

@@ -80,6 +80,9 @@ TEST_F(Samples, HaveAColumnForEachValueInTheirEnvironments) {
   label.source = "another";
   label.memory_mib = 400;
   Put(label);
+  Dataset::OpenForWriting(path_).AddRunGraph(
+      2, R"({"memory_format":"channels_last"})",
+      training_test::ChainGraph(2, 3, 5));
   const SampleSet set =
       Select({.targets = kTargets, .setting_keys = {"memory_format"}});
   ASSERT_EQ(set.samples.size(), 9);

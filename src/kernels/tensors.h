@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "foretell/graph.h"
-#include "src/kernels/kernels.h"
 #include "src/kernels/strides.h"
 
 namespace foretell::cost {
@@ -13,12 +10,10 @@ namespace foretell::cost {
 /// What autocast cast to `id`; `id` itself where it did not.
 ValueId BeforeAutocast(const OperatorGraph& graph, ValueId id);
 
-/// How the tensors of a graph lie in memory when it runs in some mode. Starts
-/// with the sources set and everything else contiguous; the code that expands a
-/// node sets its results.
-class TensorStates {
+/// The tensors of a graph as kernels see them.
+class Tensors {
  public:
-  TensorStates(const OperatorGraph& graph, const Run& mode);
+  explicit Tensors(const OperatorGraph& graph) : graph_(graph) {}
 
   const Shape& ShapeOf(ValueId id) const { return graph_.value(id).type.shape; }
   bool IsFloat(ValueId id) const {
@@ -38,23 +33,21 @@ class TensorStates {
     return ByteWidth(graph_.value(id).type.dtype);
   }
 
-  const Strides& StridesOf(ValueId id) const {
-    return strides_[static_cast<std::size_t>(id)];
+  Strides StridesOf(ValueId id) const {
+    return foretell::StridesOf(graph_.value(id));
   }
-  /// Throws Error(kInvalidArgument) that names the tensor for strides of
-  /// another rank, or that lead further than 2^56 elements: readers of strides
-  /// index by the shape, and multiply both.
-  void SetStrides(ValueId id, Strides strides);
   bool IsContiguous(ValueId id) const {
-    return cost::IsContiguous(ShapeOf(id), StridesOf(id));
+    const Value& value = graph_.value(id);
+    return value.strides.empty() ||
+           foretell::IsContiguous(value.type.shape, value.strides);
   }
+  /// As PyTorch's suggest_memory_format() has it, of images of two dimensions.
   bool IsChannelsLast(ValueId id) const {
-    return cost::IsChannelsLast(ShapeOf(id), StridesOf(id));
+    return foretell::IsChannelsLast(graph_.value(id));
   }
 
  private:
   const OperatorGraph& graph_;
-  std::vector<Strides> strides_;
 };
 
 }  // namespace foretell::cost
