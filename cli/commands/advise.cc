@@ -92,12 +92,16 @@ AdvisedModel Advised(const AdviseOptions& options) {
   const StepSimulator simulator(options.model, options.predictor,
                                 options.batch);
   const DeviceSpec& device = simulator.device();
-  const AdviceRequest request = {.setup = simulator.Setup(),
-                                 .batch = options.batch.value_or(0),
-                                 .trainable = options.trainable,
-                                 .lora = options.lora,
-                                 .limits = options.limits};
-  const Trace trace = simulator.TraceStep(request.setup);
+  const Trace trace = simulator.TraceStep(simulator.Setup());
+  const AdviceRequest request = {
+      .setup = simulator.Setup(),
+      .batch = options.batch.value_or(0),
+      .normalizes_over_batch =
+          std::ranges::count(trace.graph.nodes(), OpKind::kBatchNorm,
+                             &Node::kind) > 0,
+      .trainable = options.trainable,
+      .lora = options.lora,
+      .limits = options.limits};
   const Prediction prediction = simulator.Predict(request.setup, trace, device);
   AdvisedModel advised = {
       .model = simulator.program().name(),

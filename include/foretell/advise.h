@@ -36,6 +36,9 @@ struct AdviceRequest {
   StepSetup setup;
   /// Samples of the step; 0: not known, the batch cannot be divided.
   std::int64_t batch = 0;
+  /// Training computes statistics over the batch (batch norm), which differ
+  /// when it is divided.
+  bool normalizes_over_batch = false;
   /// TrainingLoop::trainable as a remedy; empty: no remedy.
   std::string trainable = {};
   LoraSpec lora = {};  ///< Likewise; rank 0: no remedy.

@@ -115,8 +115,8 @@ def compare(models: Union[Model, Sequence[Model]], inputs: Any = None, *,
     Modules share `inputs`; paths and names of the zoo need `batches`. The other
     options are those of predict. Every model is exported once.
 
-    Raises Error where a model cannot be answered at all on a device; single batches
-    that fail are warnings.
+    Raises Error where a model cannot be answered at all on a device, or no device is
+    known; single batches that fail and unknown devices among known ones are warnings.
     """
     inputs, found = asked(inputs, options)
     for one, several in (("device", "devices"), ("batch", "batches")):
@@ -128,6 +128,17 @@ def compare(models: Union[Model, Sequence[Model]], inputs: Any = None, *,
     predictions = []
     for model in _named(models):
         opened = open_model(model, None if isinstance(model, str) else inputs, found)
+        unknown: list[Error] = []
         for device in _named(devices):
-            predictions += _answers(opened, {**found, "device": device_name(device)})
+            try:
+                predictions += _answers(
+                    opened, {**found, "device": device_name(device)})
+            except Error as error:
+                if error.code != "not_found" or "device" not in str(error):
+                    raise
+                unknown.append(error)
+        if unknown and len(unknown) == len(_named(devices)):
+            raise unknown[0]
+        for reason in unknown:
+            warn(f"left out: {reason}")
     return Comparison(predictions)

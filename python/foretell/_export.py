@@ -197,8 +197,9 @@ def export(module: torch.nn.Module, inputs: Any, how: How) -> Exported:
     try:
         program, checkpoints = _export_quietly(hollow, arguments, shapes)
     except Exception as error:
-        raise Error(f"{name}: torch.export cannot export it: {_first_line(error)}; a "
-                    "file of torch.jit.trace or torch.onnx may do",
+        raise Error(f"{name}: torch.export cannot export it: {_first_line(error)}; where "
+                    "the module runs with these inputs, a file of torch.jit.trace or "
+                    "torch.onnx may do",
                     "unsupported") from error
     if how.any_batch:
         _refuse_fixed_batch(hollow, program)

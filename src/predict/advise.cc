@@ -108,8 +108,7 @@ class Adviser {
     }
     for (const std::int64_t parts : sizes) {
       const std::size_t before = advice_.remedies.size();
-      const bool fits =
-          TryAlone(SplitRemedy(request_.batch, parts, request_.setup.run.mode));
+      const bool fits = TryAlone(SplitRemedy(request_, parts));
       const bool is_listed = fits || parts == 2 || parts == sizes.back();
       if (!is_listed && advice_.remedies.size() > before) {
         advice_.remedies.pop_back();

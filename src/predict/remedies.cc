@@ -137,12 +137,13 @@ std::vector<RemedyRow> RemediesFor(const AdviceRequest& request,
   return rows;
 }
 
-RemedyRow SplitRemedy(std::int64_t batch, std::int64_t parts, Mode mode) {
-  const bool trains = mode == Mode::kTraining;
-  return {trains ? fmt::format("gradient accumulation {} x {}", parts,
-                               batch / parts)
-                 : fmt::format("{} batches of {}", parts, batch / parts),
-          "batch", true, [parts, trains](StepSetup& setup) {
+RemedyRow SplitRemedy(const AdviceRequest& request, std::int64_t parts) {
+  const bool trains = request.setup.run.mode == Mode::kTraining;
+  const std::int64_t samples = request.batch / parts;
+  return {trains ? fmt::format("gradient accumulation {} x {}", parts, samples)
+                 : fmt::format("{} batches of {}", parts, samples),
+          "batch", !(trains && request.normalizes_over_batch),
+          [parts, trains](StepSetup& setup) {
             setup.parts *= parts;
             if (trains) setup.loop.accumulation *= static_cast<int>(parts);
           }};

@@ -23,7 +23,7 @@ struct RemedyRow {
 std::vector<RemedyRow> RemediesFor(const AdviceRequest& request,
                                    const DeviceSpec& device);
 
-/// The batch in `parts` parts.
-RemedyRow SplitRemedy(std::int64_t batch, std::int64_t parts, Mode mode);
+/// The batch of `request` in `parts` parts.
+RemedyRow SplitRemedy(const AdviceRequest& request, std::int64_t parts);
 
 }  // namespace foretell

@@ -54,12 +54,35 @@ Advice AdviseTraining(double max_memory_mib,
   return Advise(request, A100(), simulate);
 }
 
+AdviceRequest BatchNormRequest() {
+  return {.setup = {.run = {.mode = Mode::kTraining,
+                            .optimizer = Optimizer::kAdam}},
+          .batch = 6,
+          .normalizes_over_batch = true};
+}
+
 std::vector<std::string> NamesOfRemedies(const Advice& advice) {
   std::vector<std::string> names;
   for (const Remedy& remedy : advice.remedies) {
     names.push_back(remedy.names.front());
   }
   return names;
+}
+
+TEST(Advise, BatchNormSeesPartsOfABatch) {
+  const auto keeps_numerics = [](const AdviceRequest& request) {
+    for (const Remedy& remedy :
+         Advise(request, A100(), &SimulateTraining).remedies) {
+      if (remedy.names.front() == "gradient accumulation 2 x 3") {
+        return remedy.keeps_numerics;
+      }
+    }
+    throw std::logic_error("the batch was not divided");
+  };
+  AdviceRequest request = BatchNormRequest();
+  EXPECT_FALSE(keeps_numerics(request));
+  request.normalizes_over_batch = false;
+  EXPECT_TRUE(keeps_numerics(request));
 }
 
 TEST(Advise, RanksWhatKeepsTheNumericsFirst) {

@@ -262,6 +262,15 @@ class Errors(unittest.TestCase):
         self.assertIn("no_such_flag=", self.expect(
             "invalid_argument", lambda: foretell.predict(ONNX, no_such_flag=1)))
 
+    def test_leave_unknown_devices_out_of_a_comparison(self):
+        with self.assertWarnsRegex(foretell.Warning, "left out: .*'zzz' is unknown"):
+            compared = foretell.compare("zoo:resnet18", batches=1,
+                                        devices=["a30", "zzz"])
+        self.assertEqual([p.device for p in compared], ["a30"])
+        self.assertIn("'zzz' is unknown", self.expect(
+            "not_found", lambda: foretell.compare("zoo:resnet18", batches=1,
+                                                  devices=["zzz"])))
+
     def test_refuse_several_batches_for_one_answer(self):
         for call in (foretell.predict, foretell.fits):
             for batch in ([1, 2], "1,2"):

@@ -18,14 +18,32 @@ enum Use : unsigned {
   /// Scale or bias of InstanceNormalization, or the state that a recurrent
   /// layer begins with: parameters only if a module names them.
   kNormOrState = 4,
-  kAdded = 8,  ///< Term of a sum, or mask of an attention.
-  kOther = 16,
+  kAdded = 8,     ///< Term of a sum, or mask of an attention.
+  kSetting = 16,  ///< A setting of the operator: scales, limits, a ratio.
+  kOther = 32,
 };
+
+/// The first input of an operator that is a setting; so are those after it.
+struct Settings {
+  std::string_view op_type;
+  std::size_t first;
+};
+
+constexpr Settings kSettings[] = {{"Clip", 1},    {"Dropout", 1}, {"OneHot", 1},
+                                  {"Pad", 1},     {"Range", 0},   {"Resize", 1},
+                                  {"Upsample", 1}};
+
+bool IsSetting(const Node& node, std::size_t input) {
+  return std::ranges::any_of(kSettings, [&](const Settings& row) {
+    return row.op_type == node.op_type && input >= row.first;
+  });
+}
 
 Use UseOf(const Node& node, std::size_t input) {
   constexpr std::size_t kFirstState = 5;
   const std::string& type = node.op_type;
   if (type == "Trilu") return kTriangle;
+  if (IsSetting(node, input)) return kSetting;
   constexpr std::size_t kMask = 3;
   if (type == "Add" || (type == "Attention" && input == kMask)) return kAdded;
   if (type == "InstanceNormalization") return kNormOrState;
@@ -83,7 +101,7 @@ bool IsMadeByExporter(const TensorLiteral& literal, unsigned uses) {
 }
 
 bool IsConstant(const TensorLiteral& literal, unsigned uses) {
-  if (uses == kScattered || IsMadeOfNothing(literal.name) ||
+  if (uses == kScattered || uses == kSetting || IsMadeOfNothing(literal.name) ||
       IsMadeByExporter(literal, uses)) {
     return true;
   }

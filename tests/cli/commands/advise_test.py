@@ -41,7 +41,7 @@ class Advise(unittest.TestCase):
         self.assertEqual(status, OK)
         self.assertTrue(result["unchanged"]["fits"])
         self.assertIsNone(result["smallest"])
-        limit = result["unchanged"]["needed_mib"] - 100
+        limit = result["unchanged"]["needed_mib"] - 10
         status, result = self.advise("--max-memory", str(limit))
         self.assertEqual(status, OK)
         self.assertEqual(len(result["smallest"]["remedies"]), 1)

@@ -63,6 +63,19 @@ TEST(Constants, OnesWhereOnlyTrianglesAreTaken) {
   EXPECT_THAT(ConstantsOf({ones}, "Mul"), IsEmpty());
 }
 
+TEST(Constants, SettingsOfAnOperator) {
+  EXPECT_THAT(ConstantsOf({Unread("x", {1, 3, 4, 4}), Unread("roi", {0}),
+                           Unread("scales", {4})},
+                          "Resize"),
+              ElementsAre("roi", "scales"));
+  EXPECT_THAT(
+      ConstantsOf({Unread("x", {8}), Unread("low", {}), Unread("high", {})},
+                  "Clip"),
+      ElementsAre("high", "low"));
+  EXPECT_THAT(ConstantsOf({Unread("x", {8}), Unread("scales", {8})}, "Mul"),
+              IsEmpty());
+}
+
 TEST(Constants, NumbersThatTheExporterNamed) {
   EXPECT_THAT(
       ConstantsOf({Unread("val_61", {}), Unread("scalar_tensor_default", {}),
