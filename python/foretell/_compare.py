@@ -125,20 +125,22 @@ def compare(models: Union[Model, Sequence[Model]], inputs: Any = None, *,
     found["batch"] = batches
     if devices == ALL_DEVICES:
         devices = [one["name"] for one in catalogue()]
+    names = [device_name(device) for device in _named(devices)]
+    unknown: dict[str, Error] = {}
     predictions = []
     for model in _named(models):
         opened = open_model(model, None if isinstance(model, str) else inputs, found)
-        unknown: list[Error] = []
-        for device in _named(devices):
+        for name in names:
+            if name in unknown:
+                continue
             try:
-                predictions += _answers(
-                    opened, {**found, "device": device_name(device)})
+                predictions += _answers(opened, {**found, "device": name})
             except Error as error:
                 if error.code != "not_found" or "device" not in str(error):
                     raise
-                unknown.append(error)
-        if unknown and len(unknown) == len(_named(devices)):
-            raise unknown[0]
-        for reason in unknown:
-            warn(f"left out: {reason}")
+                unknown[name] = error
+    if unknown and set(unknown) == set(names):
+        raise next(iter(unknown.values()))
+    for reason in unknown.values():
+        warn(f"left out: {reason}")
     return Comparison(predictions)

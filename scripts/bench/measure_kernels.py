@@ -198,9 +198,12 @@ class Calls:
         return forward, self.gradient(forward, (q, k, v))
 
     def gradient(self, forward, inputs):
-        """Runs `forward` now; the gradient of that, again and again."""
+        """Runs `forward` now; the gradient of that, again and again. None where
+        it has no gradient."""
         with torch.enable_grad():
             out = forward()
+        if not out.requires_grad:
+            return None
         gradient = torch.randn_like(out)
         return lambda: torch.autograd.grad(out, inputs, gradient,
                                            retain_graph=True)

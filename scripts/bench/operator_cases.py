@@ -392,19 +392,9 @@ def build(row, calls):
 
 def differentiable(calls, function, *inputs):
     """The pass forward, and backward to `inputs` where there is a gradient."""
-    try:
-        with torch.enable_grad():
-            out = function(*inputs)
-        if not out.requires_grad:
-            return lambda: function(*inputs), None
-    except (RuntimeError, NotImplementedError):
-        with torch.no_grad():
-            function(*inputs)  # Raises where forward fails, too.
-        return lambda: function(*inputs), None
-    gradient = torch.randn_like(out)
-    leaves = [x for x in inputs if x.requires_grad]
-    return lambda: function(*inputs), lambda: torch.autograd.grad(
-        out, leaves, gradient, retain_graph=True)
+    forward = lambda: function(*inputs)
+    return forward, calls.gradient(
+        forward, [x for x in inputs if x.requires_grad])
 
 
 def spread(value, count):
@@ -493,9 +483,8 @@ def make_product(calls, shape, layout, options):
 
 def make_batched(calls, shape, layout, options):
     batch, m, k, n = shape
-    a = torch.randn(batch, m, k, device=calls.device).to(calls.dtype)
-    sizes = (n, k) if options["how"] == "nt" else (k, n)
-    b = torch.randn(batch, *sizes, device=calls.device).to(calls.dtype)
+    a = calls.random(batch, m, k)
+    b = calls.random(batch, *((n, k) if options["how"] == "nt" else (k, n)))
     b = b.transpose(1, 2) if options["how"] == "nt" else b
     return (lambda: torch.bmm(a, b)), None
 
@@ -528,18 +517,14 @@ def make_recurrent(calls, shape, layout, options):
         shape[2], options["width"], options["layers"], batch_first=True,
         bidirectional=options["both"], device=calls.device, dtype=calls.dtype)
     x = calls.random(*shape).requires_grad_()
-    with torch.enable_grad():
-        out = module(x)[0]
-    gradient = torch.randn_like(out)
-    leaves = [x, *module.parameters()]
-    return lambda: module(x)[0], lambda: torch.autograd.grad(
-        out, leaves, gradient, retain_graph=True)
+    forward = lambda: module(x)[0]
+    return forward, calls.gradient(forward, [x, *module.parameters()])
 
 
 def make_heads(calls, shape, layout, options):
     batch, heads, queries, keys, width = shape
-    q, k, v = (torch.randn(batch, heads, length, width, device=calls.device).to(
-        calls.dtype).requires_grad_() for length in (queries, keys, keys))
+    q, k, v = (calls.random(batch, heads, length, width).requires_grad_()
+               for length in (queries, keys, keys))
     return differentiable(
         calls, functional.scaled_dot_product_attention, q, k, v)
 

@@ -15,7 +15,7 @@ TEST(ReadModel, ReadsAConvolution) {
   EXPECT_EQ(model.ir_version, 10);
   EXPECT_EQ(model.producer_name, "make_tiny_onnx");
   EXPECT_EQ(model.opset_imports.at(""), 17);
-  // The limit of Clip is none of them.
+  // The limit of Clip does not count.
   EXPECT_EQ(model.FloatInitializerElements(), 4 * 3 * 3 * 3 + 4);
   const Graph& graph = model.graph;
   EXPECT_EQ(graph.name, "convolution");
