@@ -227,20 +227,10 @@ ParallelSpec TakeParallel(ByteReader& reader) {
 
 /// Field by field, so that equal options give equal bytes.
 void PutOptions(ByteWriter& writer, const TraceOptions& options) {
-  writer.Number(options.mode);
-  writer.Number(options.precision);
+  writer.Text(RunToJson(options.run));
   writer.Number(options.chose_precision);
-  writer.Number(options.optimizer);
   writer.Number(options.device);
   writer.Number(options.seed);
-  PutOptional(writer, options.autocast);
-  writer.Number(options.half_group_norm);
-  writer.Number(options.half_layer_norm);
-  writer.Number(options.grad_mode);
-  writer.Number(options.channels_last);
-  writer.Number(options.torch.major);
-  writer.Number(options.torch.minor);
-  PutOptional(writer, options.torch.patch);
   writer.Number(options.loop.foreach);
   writer.Number(options.loop.fused);
   writer.Number(options.loop.set_to_none);
@@ -254,20 +244,10 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
 
 TraceOptions TakeOptions(ByteReader& reader) {
   TraceOptions options;
-  options.mode = reader.Number<Mode>();
-  options.precision = reader.Number<Precision>();
+  options.run = RunFromJson(reader.Text(), "a request");
   options.chose_precision = reader.Number<bool>();
-  options.optimizer = reader.Number<Optimizer>();
   options.device = reader.Number<TraceDevice>();
   options.seed = reader.Number<std::uint64_t>();
-  options.autocast = TakeOptional<DType>(reader);
-  options.half_group_norm = reader.Number<bool>();
-  options.half_layer_norm = reader.Number<bool>();
-  options.grad_mode = reader.Number<bool>();
-  options.channels_last = reader.Number<bool>();
-  options.torch.major = reader.Number<int>();
-  options.torch.minor = reader.Number<int>();
-  options.torch.patch = TakeOptional<int>(reader);
   options.loop.foreach = reader.Number<bool>();
   options.loop.fused = reader.Number<bool>();
   options.loop.set_to_none = reader.Number<bool>();
@@ -403,12 +383,11 @@ Trace UnpackTrace(std::string_view answer, const Request& request,
                 .warnings = TakeWarnings(reader),
                 .loss = reader.Text()};
     const GraphInfo& info = trace.graph.info();
-    const TraceOptions& options = request.options;
-    if (info.name != request.name || info.mode != options.mode ||
-        info.precision != options.precision ||
-        info.autocast != options.autocast ||
-        info.grad_mode != options.grad_mode ||
-        info.channels_last != options.channels_last) {
+    const Run& run = request.options.run;
+    if (info.name != request.name || info.mode != run.mode ||
+        info.precision != UncastPrecision(run) ||
+        info.autocast != AutocastType(run) || info.grad_mode != run.grad_mode ||
+        info.channels_last != run.channels_last) {
       Refuse("the graph of another step");
     }
     return trace;

@@ -43,9 +43,9 @@ ReportedModel DescribeModel(const Program& program, const Trace& trace) {
 
 std::vector<TraceOptions> TraceInGradMode(const ModelOptions& model) {
   TraceOptions again = model.ToTraceOptions();
-  const bool asks = again.mode == Mode::kInference && !again.grad_mode;
+  const bool asks = again.run.mode == Mode::kInference && !again.run.grad_mode;
   if (!asks || again.device == TraceDevice::kCpu) return {};
-  again.grad_mode = true;
+  again.run.grad_mode = true;
   return {again};
 }
 

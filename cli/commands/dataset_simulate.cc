@@ -45,7 +45,7 @@ OperatorGraph GraphOf(const StoredPoint& stored, const std::string& setting,
   if (graph != 0) return dataset.Graph(graph);
   return TraceProgram(OpenModel(dataset::ModelNameOf(point)),
                       dataset::InputsOf(point),
-                      dataset::TraceOptionsOf(point, setting))
+                      {.run = dataset::TracedRun(point, setting)})
       .graph;
 }
 

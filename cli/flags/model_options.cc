@@ -253,10 +253,10 @@ LoadOptions ModelOptions::ToLoadOptions() const {
 }
 
 TraceOptions ModelOptions::ToTraceOptions() const {
-  TraceOptions options = TraceOptionsOf(run, loop);
-  options.chose_precision = chose_precision;
-  options.device = DeviceOfTrace();
-  return options;
+  return {.run = run,
+          .loop = loop,
+          .device = DeviceOfTrace(),
+          .chose_precision = chose_precision};
 }
 
 TraceDevice ModelOptions::DeviceOfTrace() const {

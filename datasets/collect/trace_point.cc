@@ -79,9 +79,8 @@ TracedPoint PointTracer::Trace(const Point& point, const std::string& run) {
   const std::vector<BoundInput> inputs =
       run.empty() ? BindInputs(program.inputs(), RequestFor(point), point.model)
                   : InputsOf(point);
-  TraceOptions options = TraceOptionsOf(point, run);
-  options.device = setup_.device;
-  const foretell::Trace trace = TraceProgram(program, inputs, options);
+  const foretell::Trace trace = TraceProgram(
+      program, inputs, {.run = TracedRun(point, run), .device = setup_.device});
   TracedPoint traced{.point = point,
                      .graph = PackGraph(trace.graph),
                      .warnings = Joined(trace.warnings, "\n")};
@@ -91,12 +90,12 @@ TracedPoint PointTracer::Trace(const Point& point, const std::string& run) {
   return traced;
 }
 
-TraceOptions TraceOptionsOf(const Point& point, const std::string& run) {
-  TraceOptions options = foretell::TraceOptionsOf(RunOfPoint(point, run));
+Run TracedRun(const Point& point, const std::string& run) {
+  Run traced = RunOfPoint(point, run);
   if (!point.optimizer.empty()) {
-    options.optimizer = ParseOptimizer(point.optimizer);
+    traced.optimizer = ParseOptimizer(point.optimizer);
   }
-  return options;
+  return traced;
 }
 
 std::vector<BoundInput> InputsOf(const Point& point) {

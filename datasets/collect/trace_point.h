@@ -45,9 +45,9 @@ class PointTracer {
   std::optional<Program> program_;
 };
 
-/// How `point` is traced under `run`, as in RunGraph::run; empty for the
-/// default. Throws Error(kInvalidArgument) for an unknown optimizer.
-TraceOptions TraceOptionsOf(const Point& point, const std::string& run);
+/// The run in which `point` is traced under `run`, as in RunGraph::run; empty
+/// for the default. Throws Error(kInvalidArgument) for an unknown optimizer.
+Run TracedRun(const Point& point, const std::string& run);
 
 /// Types of the inputs as the trace of the point had them. Throws as
 /// ParseInput.

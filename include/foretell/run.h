@@ -102,6 +102,12 @@ struct Run {
   std::strong_ordering operator<=>(const Run&) const = default;
 };
 
+/// 16-bit type that autocast casts to: BF16 if that is the run's precision,
+/// else FP16. Empty without autocast.
+std::optional<DType> AutocastType(const Run& run);
+/// Precision of what autocast leaves alone; without autocast, of the run.
+Precision UncastPrecision(const Run& run);
+
 /// `run` with the mode, the precision and the grad mode that `info` states,
 /// with its optimizer if that is one of Optimizer's, and under autocast or in
 /// channels-last if and only if it was traced so.

@@ -18,35 +18,16 @@ enum class TraceDevice {
 };
 
 struct TraceOptions {
-  Mode mode = Mode::kInference;
-  Precision precision = Precision::kFp32;
-  /// False if `precision` is a default and not the user's choice: there is then
-  /// no warning that it leaves the file's types alone.
-  bool chose_precision = true;
-  Optimizer optimizer = Optimizer::kSgd;  ///< Used in Mode::kTraining.
+  /// What is traced. Grad mode is refused in training; the version of PyTorch
+  /// decides on TraceDevice::kMeta what attention stores.
+  Run run = {};
+  TrainingLoop loop = {};  ///< Used in Mode::kTraining.
   TraceDevice device = TraceDevice::kMeta;
   std::uint64_t seed = 0;  ///< Of all that TraceDevice::kCpu draws.
-  /// f16 or bf16: the forward pass and the loss run under automatic mixed
-  /// precision, as `torch.autocast("cuda", dtype)` does it on a GPU. Requires a
-  /// `precision` of kFp32 or kTf32.
-  std::optional<DType> autocast = {};
-  bool half_group_norm = false;  ///< Under autocast, see Run::half_group_norm.
-  bool half_layer_norm = false;  ///< Under autocast, see Run::half_layer_norm.
-  /// Inference without torch.no_grad(), see Run::grad_mode. Refused in
-  /// training.
-  bool grad_mode = false;
-  /// Parameters, buffers and inputs of four dimensions are channels-last, as
-  /// `module.to(memory_format=torch.channels_last)` makes them.
-  bool channels_last = false;
-  /// Decides on TraceDevice::kMeta what attention stores. Before 2.0 nothing
-  /// was fused: scores and probabilities are stored, and kept in training.
-  TorchVersion torch = {};
-  TrainingLoop loop = {};  ///< Used in Mode::kTraining.
+  /// False if the run's precision is a default and not the user's choice: there
+  /// is then no warning that it leaves the file's types alone.
+  bool chose_precision = true;
 };
-
-/// What traces the step that `run` states: under Run::autocast with casts to
-/// BF16 if that is the run's precision, else to FP16.
-TraceOptions TraceOptionsOf(const Run& run, const TrainingLoop& loop = {});
 
 /// A result of a program.
 struct TraceOutput {
@@ -90,8 +71,7 @@ struct Trace {
 /// Throws Error that names the operator: kUnsupported when it depends on data,
 /// or lacks a meta kernel and is large or needs a gradient, or when the program
 /// does not end; kInvalidArgument when shapes do not fit or are absurd, for
-/// grad mode in training, for autocast with a precision or to a type that it
-/// does not support, and for a loop without batches, with an invalid
+/// grad mode in training, and for a loop without batches, with an invalid
 /// expression, or with one that no parameter or block matches.
 Trace TraceProgram(const Program& program,
                    const std::vector<BoundInput>& inputs,

@@ -76,6 +76,16 @@ std::optional<TorchVersion> ParseTorchVersion(std::string_view text) {
       .major = *major, .minor = *minor, .patch = TakePart(text)};
 }
 
+std::optional<DType> AutocastType(const Run& run) {
+  if (!run.autocast) return std::nullopt;
+  return run.precision == Precision::kBf16 ? DType::kBF16 : DType::kF16;
+}
+
+Precision UncastPrecision(const Run& run) {
+  const bool casts = run.autocast && run.precision != Precision::kTf32;
+  return casts ? Precision::kFp32 : run.precision;
+}
+
 Run RunOf(const GraphInfo& info, const Run& run) {
   Run stated = run;
   stated.mode = info.mode;

@@ -303,7 +303,7 @@ void Predictor::RequireTraced(const OperatorGraph& graph) const {
     if (traced) return;
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("the run is {}, graph '{}' was traced without: set "
-                            "TraceOptions::{} as well",
+                            "TraceOptions::run.{} as well",
                             run, info.name, option));
   };
   require(!run_.autocast || info.autocast, "under autocast", "autocast");

@@ -53,27 +53,11 @@ std::int64_t BatchOf(const std::vector<BoundInput>& inputs) {
   return 1;
 }
 
-void RequireAutocastFits(const TraceOptions& options) {
-  if (!options.autocast) return;
-  const DType dtype = *options.autocast;
-  if (dtype != DType::kF16 && dtype != DType::kBF16) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("autocast to {}, expected f16 or bf16", DTypeName(dtype)));
-  }
-  if (options.precision != Precision::kFp32 &&
-      options.precision != Precision::kTf32) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "autocast casts parameters in fp32 or tf32, not in " +
-                    std::string(PrecisionName(options.precision)));
-  }
-}
-
 /// What GPUs share of a step, and of one as PyTorch writes it.
 void RequireParallelFits(const TraceOptions& options) {
   const ParallelSpec& spec = options.loop.parallel;
   if (spec.kind == ParallelKind::kOneGpu) return;
-  if (options.mode != Mode::kTraining && !SharesInference(spec)) {
+  if (options.run.mode != Mode::kTraining && !SharesInference(spec)) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: only training steps are shared by GPUs, and "
                             "of inference those of tp:N",
@@ -141,6 +125,7 @@ class Tracer {
       : program_(program),
         inputs_(inputs),
         options_(options),
+        precision_(UncastPrecision(options.run)),
         device_(options.device == TraceDevice::kMeta ? at::kMeta : at::kCPU),
         recorder_(Info(), device_) {
     MakeInstance();
@@ -165,8 +150,8 @@ class Tracer {
  private:
   Trace RunUnwrapped() {
     try {
-      if (options_.mode == Mode::kTraining) return Train();
-      return options_.grad_mode ? InferWithGradMode() : Infer();
+      if (options_.run.mode == Mode::kTraining) return Train();
+      return options_.run.grad_mode ? InferWithGradMode() : Infer();
     } catch (const Error&) {
       throw;
     } catch (const std::exception&) {
@@ -191,7 +176,7 @@ class Tracer {
   Trace Infer() {
     const c10::InferenceMode inference;
     Enter(Phase::kForward, TensorRole::kActivation);
-    if (options_.autocast) RequireGradients(*instance_);
+    if (options_.run.autocast) RequireGradients(*instance_);
     const std::vector<at::Tensor> outputs = Forward();
     return Finish(outputs);
   }
@@ -219,7 +204,7 @@ class Tracer {
   /// the next are there.
   Trace Train() {
     ChooseTrained();
-    OptimizerStep optimizer(options_.optimizer, TrainableTensors(),
+    OptimizerStep optimizer(options_.run.optimizer, TrainableTensors(),
                             CodeOf(options_.loop));
     std::vector<at::Tensor> outputs;
     for (int step = 0; step < kTrainingSteps; ++step) {
@@ -248,7 +233,7 @@ class Tracer {
 
   OperatorGraph WithFurtherBatches(OperatorGraph graph) const {
     const int further = options_.loop.accumulation - TracedBatches();
-    if (options_.mode != Mode::kTraining || further == 0) return graph;
+    if (options_.run.mode != Mode::kTraining || further == 0) return graph;
     const std::int64_t each = batch_starts_[3] - batch_starts_[2];
     constexpr std::int64_t kMostNodes = 2'000'000;
     if (each * further > kMostNodes) {
@@ -297,14 +282,14 @@ class Tracer {
 
   GraphInfo Info() const {
     GraphInfo info{.name = program_.name(),
-                   .mode = options_.mode,
-                   .precision = options_.precision,
+                   .mode = options_.run.mode,
+                   .precision = precision_,
                    .batch = BatchOf(inputs_),
-                   .autocast = options_.autocast,
-                   .grad_mode = options_.grad_mode,
-                   .channels_last = options_.channels_last};
-    if (options_.mode == Mode::kTraining) {
-      info.optimizer = OptimizerName(options_.optimizer);
+                   .autocast = AutocastType(options_.run),
+                   .grad_mode = options_.run.grad_mode,
+                   .channels_last = options_.run.channels_last};
+    if (options_.run.mode == Mode::kTraining) {
+      info.optimizer = OptimizerName(options_.run.optimizer);
     }
     return info;
   }
@@ -313,10 +298,10 @@ class Tracer {
     const UnrecordedScope unrecorded(TensorRole::kParameter);
     recorder_.SetRole(TensorRole::kParameter);
     instance_ = program_.Instantiate({.device = at::Device(device_),
-                                      .precision = options_.precision,
-                                      .mode = options_.mode,
+                                      .precision = precision_,
+                                      .mode = options_.run.mode,
                                       .seed = options_.seed});
-    if (options_.channels_last) ToChannelsLast(*instance_);
+    if (options_.run.channels_last) ToChannelsLast(*instance_);
     for (const NamedTensor& parameter : instance_->Parameters()) {
       recorder_.AddSource(parameter.name, parameter.tensor);
       // Those of a frozen file are older than the recording.
@@ -341,7 +326,7 @@ class Tracer {
         continue;
       }
       tensors_.push_back(MakeInput(input));
-      if (options_.channels_last) ToChannelsLast(tensors_.back());
+      if (options_.run.channels_last) ToChannelsLast(tensors_.back());
       recorder_.AddSource(input.name, tensors_.back());
       recorder_.MarkInput(tensors_.back());
     }
@@ -352,7 +337,7 @@ class Tracer {
   /// nothing out, as classes or words they are below any number of them.
   at::Tensor MakeInput(const BoundInput& input) const {
     const TensorType& type = input.type;
-    const at::ScalarType scalar = ToScalarType(type.dtype, options_.precision);
+    const at::ScalarType scalar = ToScalarType(type.dtype, precision_);
     const auto options = at::TensorOptions().dtype(scalar).device(device_);
     if (device_ == at::kMeta) return at::empty(type.shape, options);
     const bool is_drawn =
@@ -382,13 +367,14 @@ class Tracer {
 
   /// Begins autocast where it is wanted.
   void Begin(std::optional<AutocastRegion>& region) const {
-    if (!options_.autocast) return;
+    const std::optional<DType> dtype = AutocastType(options_.run);
+    if (!dtype) return;
     region.emplace(
         device_,
-        AutocastMode{.dtype = ToScalarType(*options_.autocast),
-                     .half_group_norm = options_.half_group_norm,
-                     .half_layer_norm = options_.half_layer_norm,
-                     .half_upsampling = options_.torch < kFloatUpsampling});
+        AutocastMode{.dtype = ToScalarType(*dtype),
+                     .half_group_norm = options_.run.half_group_norm,
+                     .half_layer_norm = options_.run.half_layer_norm,
+                     .half_upsampling = options_.run.torch < kFloatUpsampling});
   }
 
   at::Tensor ForwardAndLoss(std::vector<at::Tensor>& outputs) {
@@ -419,11 +405,11 @@ class Tracer {
 
   Trace Finish(const std::vector<at::Tensor>& outputs) {
     std::vector<TraceOutput> results = MarkOutputs(outputs);
-    std::vector<std::string> warnings = program_.warnings(options_.mode);
+    std::vector<std::string> warnings = program_.warnings(options_.run.mode);
     std::string lengths = LengthsOfTheExample(inputs_);
     if (!lengths.empty()) warnings.push_back(std::move(lengths));
     for (std::string& warning :
-         WeightWarnings(program_.weight_elements(), options_.precision,
+         WeightWarnings(program_.weight_elements(), precision_,
                         options_.chose_precision)) {
       warnings.push_back(std::move(warning));
     }
@@ -445,11 +431,11 @@ class Tracer {
                       "NAME=… gives the content of an input of whole numbers",
                       Joined(recorder_.decided_by_data())));
     }
-    if (options_.mode == Mode::kTraining && trained_.empty()) {
+    if (options_.run.mode == Mode::kTraining && trained_.empty()) {
       warnings.push_back(WhyNothingIsTrained(TrainableTensors().size()));
     }
     OperatorGraph graph = WithFurtherBatches(recorder_.Finish());
-    if (options_.mode == Mode::kTraining && recomputes()) {
+    if (options_.run.mode == Mode::kTraining && recomputes()) {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
     }
     graph = parallel::Parallelize(graph, options_.loop.parallel, trained_);
@@ -484,6 +470,7 @@ class Tracer {
   const Program& program_;
   const std::vector<BoundInput>& inputs_;
   const TraceOptions& options_;
+  const Precision precision_;  ///< Of what autocast leaves alone.
   c10::DeviceType device_;
   // Before all tensors, so that it outlives them when a run throws.
   Recorder recorder_;
@@ -530,33 +517,14 @@ std::optional<Trace> Program::TraceElsewhere(
   return source_->TraceElsewhere(*this, inputs, options);
 }
 
-TraceOptions TraceOptionsOf(const Run& run, const TrainingLoop& loop) {
-  TraceOptions options = {.mode = run.mode,
-                          .precision = run.precision,
-                          .optimizer = run.optimizer,
-                          .half_group_norm = run.half_group_norm,
-                          .half_layer_norm = run.half_layer_norm,
-                          .grad_mode = run.grad_mode,
-                          .channels_last = run.channels_last,
-                          .torch = run.torch,
-                          .loop = loop};
-  if (!run.autocast) return options;
-  options.autocast =
-      run.precision == Precision::kBf16 ? DType::kBF16 : DType::kF16;
-  // Arithmetic of what autocast leaves alone.
-  if (run.precision != Precision::kTf32) options.precision = Precision::kFp32;
-  return options;
-}
-
 Trace TraceProgram(const Program& program,
                    const std::vector<BoundInput>& inputs,
                    const TraceOptions& options) {
   InitializeTracing();
   if (auto trace = program.TraceElsewhere(inputs, options)) return *trace;
   const TorchStateScope state;
-  const TorchScope torch(options.torch);
+  const TorchScope torch(options.run.torch);
   try {
-    RequireAutocastFits(options);
     RequireLoopFits(options.loop);
     RequireParallelFits(options);
     return Tracer(program, inputs, options).Run();

@@ -40,12 +40,12 @@ std::vector<BoundInput> Session::Inputs(const StepChange& change) const {
 }
 
 Trace Session::StepWith(const StepChange& change) const {
-  TraceOptions options = TraceOptionsOf(change.run.value_or(options_.run),
-                                        change.loop.value_or(options_.loop));
-  options.device = options_.device;
-  options.seed = options_.seed;
-  options.chose_precision = options_.chose_precision;
-  return TraceProgram(program_, Inputs(change), options);
+  return TraceProgram(program_, Inputs(change),
+                      {.run = change.run.value_or(options_.run),
+                       .loop = change.loop.value_or(options_.loop),
+                       .device = options_.device,
+                       .seed = options_.seed,
+                       .chose_precision = options_.chose_precision});
 }
 
 Prediction Session::Predict(const Predictor& predictor) {

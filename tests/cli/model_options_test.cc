@@ -115,16 +115,16 @@ TEST(ModelOptions, ChooseTheFusion) {
 
 TEST(ModelOptions, SayWhichStepIsTraced) {
   const TraceOptions plain = ParseModel("m").ToTraceOptions();
-  EXPECT_EQ(plain.mode, Mode::kInference);
-  EXPECT_EQ(plain.precision, Precision::kFp32);
+  EXPECT_EQ(plain.run.mode, Mode::kInference);
+  EXPECT_EQ(plain.run.precision, Precision::kFp32);
   EXPECT_EQ(plain.device, TraceDevice::kMeta);
-  EXPECT_FALSE(plain.autocast.has_value());
+  EXPECT_FALSE(plain.run.autocast);
   const TraceOptions step =
       ParseModel("m -m training --optimizer adam -p bf16 --trace cpu")
           .ToTraceOptions();
-  EXPECT_EQ(step.mode, Mode::kTraining);
-  EXPECT_EQ(step.optimizer, Optimizer::kAdam);
-  EXPECT_EQ(step.precision, Precision::kBf16);
+  EXPECT_EQ(step.run.mode, Mode::kTraining);
+  EXPECT_EQ(step.run.optimizer, Optimizer::kAdam);
+  EXPECT_EQ(step.run.precision, Precision::kBf16);
   EXPECT_EQ(step.device, TraceDevice::kCpu);
 }
 
@@ -150,8 +150,10 @@ TEST(ModelOptions, UnderAutocastPrecisionIsWhatIsCastTo) {
         AutocastCase{"m -p tf32", DType::kF16, Precision::kTf32}}) {
     ModelOptions options = ParseModel(one.flags);
     options.run.autocast = true;
-    EXPECT_EQ(options.ToTraceOptions().autocast, one.cast) << one.flags;
-    EXPECT_EQ(options.ToTraceOptions().precision, one.uncast) << one.flags;
+    EXPECT_EQ(AutocastType(options.ToTraceOptions().run), one.cast)
+        << one.flags;
+    EXPECT_EQ(UncastPrecision(options.ToTraceOptions().run), one.uncast)
+        << one.flags;
   }
 }
 

@@ -107,26 +107,26 @@ TEST(PointTracer, TracesUnderARun) {
   EXPECT_THAT(text, HasSubstr("autocast=true} : f16[8,3,64,64]"));
 }
 
-TEST(TraceOptionsOf, SaysHowARunIsTraced) {
+TEST(TracedRun, SaysHowAPointIsTraced) {
   Point point = PointOf("resnet18.onnx", 1);
   point.precision = Precision::kFp16;
-  const TraceOptions plain = TraceOptionsOf(point, "");
+  const foretell::Run plain = TracedRun(point, "");
   EXPECT_EQ(plain.precision, Precision::kFp16);
   EXPECT_FALSE(plain.autocast);
   EXPECT_EQ(plain.torch, TorchVersion{});
-  const TraceOptions cast = TraceOptionsOf(
+  const foretell::Run cast = TracedRun(
       point, R"({"autocast":"true","group_norm":"half","torch":"1.13"})");
-  EXPECT_EQ(cast.autocast, DType::kF16);
-  EXPECT_EQ(cast.precision, Precision::kFp32);
+  EXPECT_EQ(AutocastType(cast), DType::kF16);
+  EXPECT_EQ(UncastPrecision(cast), Precision::kFp32);
   EXPECT_TRUE(cast.half_group_norm);
   EXPECT_FALSE(cast.half_layer_norm);
   EXPECT_EQ(cast.torch.Generation(), TorchGeneration::kNoFusedAttention);
   point.precision = Precision::kTf32;
-  EXPECT_EQ(TraceOptionsOf(point, R"({"autocast":"true"})").precision,
+  EXPECT_EQ(TracedRun(point, R"({"autocast":"true"})").precision,
             Precision::kTf32);
-  EXPECT_TRUE(TraceOptionsOf(point, R"({"grad_mode":"true"})").grad_mode);
-  EXPECT_TRUE(TraceOptionsOf(point, R"({"memory_format":"channels_last"})")
-                  .channels_last);
+  EXPECT_TRUE(TracedRun(point, R"({"grad_mode":"true"})").grad_mode);
+  EXPECT_TRUE(
+      TracedRun(point, R"({"memory_format":"channels_last"})").channels_last);
   EXPECT_FALSE(plain.channels_last);
 }
 

@@ -150,8 +150,8 @@ std::vector<std::string> Steps(const OperatorGraph& graph) {
 }
 
 TEST(Agreement, TrainingOfGroupNormsExportedForTraining) {
-  const TraceOptions training = {.mode = Mode::kTraining,
-                                 .optimizer = Optimizer::kAdam};
+  const TraceOptions training = {
+      .run = {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam}};
   const std::string stem = "tests/frontends/data/groups";
   const Trace onnx =
       TraceFile(stem + ".onnx", "image=f32[1,3,16,16]", training);

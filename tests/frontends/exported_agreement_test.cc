@@ -70,25 +70,30 @@ void ExpectAgreement(const TraceOptions& options,
 TEST(ExportedAgreement, Inference) { ExpectAgreement({}); }
 
 TEST(ExportedAgreement, Training) {
-  ExpectAgreement({.mode = Mode::kTraining, .optimizer = Optimizer::kAdamW});
+  ExpectAgreement(
+      {.run = {.mode = Mode::kTraining, .optimizer = Optimizer::kAdamW}});
 }
 
 TEST(ExportedAgreement, HalfPrecision) {
-  ExpectAgreement({.precision = Precision::kFp16});
+  ExpectAgreement({.run = {.precision = Precision::kFp16}});
 }
 
 TEST(ExportedAgreement, Autocast) {
-  ExpectAgreement({.mode = Mode::kTraining, .autocast = DType::kBF16});
+  ExpectAgreement({.run = {.mode = Mode::kTraining,
+                           .precision = Precision::kBf16,
+                           .autocast = true}});
 }
 
 TEST(ExportedAgreement, TrainingOfAResidualBlock) {
-  ExpectAgreement({.mode = Mode::kTraining, .optimizer = Optimizer::kSgd},
-                  "residual", "x=f32[4,8,14,14]", 20);
+  ExpectAgreement(
+      {.run = {.mode = Mode::kTraining, .optimizer = Optimizer::kSgd}},
+      "residual", "x=f32[4,8,14,14]", 20);
 }
 
 TEST(ExportedAgreement, TrainingOfRecurrentLayers) {
-  ExpectAgreement({.mode = Mode::kTraining, .optimizer = Optimizer::kSgd},
-                  "recurrent", "x=f32[4,5,8]", 4);
+  ExpectAgreement(
+      {.run = {.mode = Mode::kTraining, .optimizer = Optimizer::kSgd}},
+      "recurrent", "x=f32[4,5,8]", 4);
 }
 
 TEST(ExportedAgreement, PartsOfTensors) {
@@ -96,7 +101,7 @@ TEST(ExportedAgreement, PartsOfTensors) {
     for (const char* const file : {"indexing", "indexing_script"}) {
       SCOPED_TRACE(file);
       ExpectSame("exported/indexing.pt2", std::string(file) + ".pt",
-                 "x=f32[4,6,8]", {.mode = mode}, 10);
+                 "x=f32[4,6,8]", {.run = {.mode = mode}}, 10);
     }
   }
 }
@@ -104,24 +109,26 @@ TEST(ExportedAgreement, PartsOfTensors) {
 TEST(ExportedAgreement, AutocastInTheCodeOfAScript) {
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
     ExpectSame("exported/casting.pt2", "casting_script.pt", "x=f32[4,8]",
-               {.mode = mode}, 5);
+               {.run = {.mode = mode}}, 5);
   }
 }
 
 TEST(ExportedAgreement, OfFilesThatWereMadeInEval) {
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
     ExpectSame("exported/modes_eval.pt2", "modes_eval.pt", "f32[4,3,8,8]",
-               {.mode = mode}, 7);
+               {.run = {.mode = mode}}, 7);
   }
 }
 
 TEST(ExportedAgreement, OfFilesThatWereMadeInTrain) {
   ExpectSame("exported/modes_train.pt2", "modes_train.pt", "f32[4,3,8,8]",
-             {.mode = Mode::kTraining}, 20);
+             {.run = {.mode = Mode::kTraining}}, 20);
   ExpectSame("modes_eval.pt", "modes_train.pt", "f32[4,3,8,8]", {}, 7);
 }
 
-TEST(ExportedAgreement, GradMode) { ExpectAgreement({.grad_mode = true}); }
+TEST(ExportedAgreement, GradMode) {
+  ExpectAgreement({.run = {.grad_mode = true}});
+}
 
 }  // namespace
 }  // namespace foretell

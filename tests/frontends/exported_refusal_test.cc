@@ -27,7 +27,7 @@ void ExpectRefusal(const std::string& model, ErrorCode code,
 
 TEST(ExportedRefusal, ReadsWhatTheOthersChangeOnePartOf) {
   const SavedProgram saved(ModelJson(kLinear, kResult));
-  const Trace trace = saved.Run({.mode = Mode::kTraining});
+  const Trace trace = saved.Run({.run = {.mode = Mode::kTraining}});
   EXPECT_EQ(trace.graph.ForwardMacs(), 2 * 4 * 4);
   EXPECT_TRUE(trace.warnings.empty());
 }
@@ -370,7 +370,7 @@ std::string TwoProductsAgain() {
 TEST(ExportedCheckpoint, ComputesAgainWhatItDoesNotKeep) {
   const SavedProgram plain(ModelJson(TwoProducts(), kResult));
   const SavedProgram saved(TwoProductsAgain());
-  const TraceOptions training = {.mode = Mode::kTraining};
+  const TraceOptions training = {.run = {.mode = Mode::kTraining}};
   const OperatorGraph kept = plain.Run(training).graph;
   const OperatorGraph again = saved.Run(training).graph;
   EXPECT_EQ(again.ForwardMacs(), kept.ForwardMacs());
@@ -406,12 +406,15 @@ TEST(ExportedCheckpoint, KeepsWhatARecomputedBlockKeeps) {
     nodes.replace(at, empty.size(), in_block);
   }
   const SavedProgram plain(ModelJson(nodes, kResult));
-  const OperatorGraph kept = plain.Run({.mode = Mode::kTraining}).graph;
-  const OperatorGraph blocks =
-      plain.Run({.mode = Mode::kTraining, .loop = {.recompute = "blocks.*"}})
-          .graph;
-  const OperatorGraph again =
-      SavedProgram(TwoProductsAgain()).Run({.mode = Mode::kTraining}).graph;
+  const OperatorGraph kept =
+      plain.Run({.run = {.mode = Mode::kTraining}}).graph;
+  const OperatorGraph blocks = plain
+                                   .Run({.run = {.mode = Mode::kTraining},
+                                         .loop = {.recompute = "blocks.*"}})
+                                   .graph;
+  const OperatorGraph again = SavedProgram(TwoProductsAgain())
+                                  .Run({.run = {.mode = Mode::kTraining}})
+                                  .graph;
   EXPECT_EQ(HeldForBackward(blocks), HeldForBackward(again));
   EXPECT_EQ(HeldForBackward(blocks), HeldForBackward(kept) - 32);
   // The last operators of the block saved nothing that is gone.

@@ -176,7 +176,7 @@ TEST(Exported, TiedWeightsCountOnce) {
 }
 
 TEST(Exported, TrainsAsItWasExported) {
-  const Trace trace = RunFile("conv_train", {.mode = Mode::kTraining});
+  const Trace trace = RunFile("conv_train", {.run = {.mode = Mode::kTraining}});
   EXPECT_THAT(TargetsOf(trace.graph, Phase::kForward), Contains("add_"));
   EXPECT_THAT(TargetsOf(trace.graph, Phase::kBackward),
               Contains("convolution_backward"));
@@ -184,7 +184,7 @@ TEST(Exported, TrainsAsItWasExported) {
 }
 
 TEST(Exported, SwitchesToTheModeThatIsAskedFor) {
-  const Trace train = RunFile("conv_eval", {.mode = Mode::kTraining});
+  const Trace train = RunFile("conv_eval", {.run = {.mode = Mode::kTraining}});
   EXPECT_THAT(train.warnings, Contains(HasSubstr("was exported in eval()")));
   EXPECT_THAT(TargetsOf(train.graph, Phase::kBackward),
               Contains("native_dropout_backward"));
@@ -197,7 +197,7 @@ TEST(Exported, SwitchesToTheModeThatIsAskedFor) {
 // timm's NFNets normalise weights by a batch norm that has no mode.
 TEST(Exported, ABatchNormWithoutStatisticsIsNoMode) {
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
-    const Trace trace = RunFile("standardized", {.mode = mode});
+    const Trace trace = RunFile("standardized", {.run = {.mode = mode}});
     EXPECT_THAT(trace.warnings, Not(Contains(HasSubstr("exported in"))));
     EXPECT_EQ(trace.graph.ForwardMacs(), 4 * 4 * 6 * 6 * 27);
   }
@@ -206,7 +206,8 @@ TEST(Exported, ABatchNormWithoutStatisticsIsNoMode) {
 TEST(Exported, DecomposedFilesAreReadWithAWarningInTraining) {
   const Trace inference = RunFile("conv_decomposed");
   EXPECT_EQ(inference.graph.ForwardMacs(), 4 * kConvMacs);
-  const Trace training = RunFile("conv_decomposed", {.mode = Mode::kTraining});
+  const Trace training =
+      RunFile("conv_decomposed", {.run = {.mode = Mode::kTraining}});
   EXPECT_THAT(training.warnings, Contains(HasSubstr("decomposed operators")));
 }
 
@@ -255,7 +256,7 @@ TEST(Exported, MapsEveryElementAndStacksWhatItGives) {
 TEST(Exported, ComputesRoundsAndElementsAgainInTheBackwardPass) {
   for (const std::string name : {"rounds", "mapped"}) {
     SCOPED_TRACE(name);
-    const Trace trace = RunFile(name, {.mode = Mode::kTraining});
+    const Trace trace = RunFile(name, {.run = {.mode = Mode::kTraining}});
     EXPECT_EQ(CountOf(trace.graph, "linear", Phase::kForward), 5);
     EXPECT_EQ(CountOf(trace.graph, "linear", Phase::kBackward), 5);
   }
@@ -272,7 +273,7 @@ TEST(Exported, CastsWhereTheFileDoes) {
 }
 
 TEST(Exported, AutocastPausesWhereTheFileDisablesIt) {
-  const Trace trace = RunFile("casting", {.autocast = DType::kF16});
+  const Trace trace = RunFile("casting", {.run = {.autocast = true}});
   EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[4,8]");
 }
 
@@ -283,13 +284,14 @@ TEST(Exported, WritesIntoBuffers) {
 }
 
 TEST(Exported, RunsRecurrentLayers) {
-  const Trace trace = RunFile("recurrent", {.mode = Mode::kTraining});
+  const Trace trace = RunFile("recurrent", {.run = {.mode = Mode::kTraining}});
   EXPECT_EQ(trace.graph.ForwardMacs(),
             4 * 5 * (4 * 16 * (8 + 16) + 4 * 16 * (16 + 16)));
 }
 
 TEST(Exported, CastsItsWeights) {
-  const Trace trace = RunFile("vit_tiny", {.precision = Precision::kBf16});
+  const Trace trace =
+      RunFile("vit_tiny", {.run = {.precision = Precision::kBf16}});
   EXPECT_EQ(ToString(trace.outputs.at(0).type), "bf16[2,10]");
 }
 
@@ -332,7 +334,7 @@ TEST(Exported, TransformersProductOfExpertsIsATensGroupedOne) {
                        Named("offs", TensorArgument("offs"))),
       TensorArgument("y")));
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
-    const Trace trace = saved.Run({.mode = mode});
+    const Trace trace = saved.Run({.run = {.mode = mode}});
     EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[2,4]");
     EXPECT_EQ(trace.graph.ForwardMacs(), 2 * 4 * 4);
   }

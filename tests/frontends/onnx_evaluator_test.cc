@@ -30,7 +30,7 @@ TEST(OnnxEvaluator, LeavesTypesOfResultsToAutocast) {
           {Weight("w", {16, 8}), Weight("scale", {8}), Weight("bias", {8}),
            Weight("v", {8, 8}), Floats("two", {}, {2}),
            Ints("axes", {1}, {1})})),
-      {.autocast = DType::kF16});
+      {.run = {.autocast = true}});
   EXPECT_THAT(TargetsOf(trace.graph),
               ElementsAre("to", "to", "linear", "to", "layer_norm", "to", "to",
                           "mm", "to", "pow", "sum", "add"));
@@ -48,7 +48,7 @@ TEST(OnnxEvaluator, LeavesOutCastsToTheTypeOfAnExportInFloat) {
       MakeNode("Cast", {"b"}, {"c"}, {IntAttribute("to", kOnnxFloat)}),
       MakeNode("Mul", {"a", "c"}, {"y"})};
   const Trace trace = TraceOf(MakeModel(GraphOf(nodes, {Weight("w", {16, 8})})),
-                              {.autocast = DType::kF16});
+                              {.run = {.autocast = true}});
   EXPECT_THAT(TargetsOf(trace.graph),
               ElementsAre("to", "to", "linear", "mul", "mul"));
   EXPECT_EQ(OutputOf(trace), "f16[4,8]");
@@ -120,7 +120,8 @@ TEST(OnnxEvaluator, RunningStatisticsAreBuffers) {
                         {"x", "scale", "bias", "mean", "var"}, {"y"})},
               {Weight("scale", {16}), Weight("bias", {16}),
                Weight("mean", {16}), Weight("var", {16})});
-  const Trace trace = TraceOf(MakeModel(graph), {.mode = Mode::kTraining});
+  const Trace trace =
+      TraceOf(MakeModel(graph), {.run = {.mode = Mode::kTraining}});
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter), 2 * 64);
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 2 * 64);
 }
@@ -134,7 +135,7 @@ TEST(OnnxEvaluator, TrainsWeightsThatAreStatisticsToo) {
                   {MakeNode("BatchNormalization",
                             {"x", "scale", "bias", "bias", "scale"}, {"y"})},
                   weights)),
-              {.mode = Mode::kTraining});
+              {.run = {.mode = Mode::kTraining}});
   EXPECT_EQ(BytesOfRole(direct.graph, TensorRole::kGradient), 2 * 2 * 64);
 
   const Trace by_identity =
@@ -144,7 +145,7 @@ TEST(OnnxEvaluator, TrainsWeightsThatAreStatisticsToo) {
                    MakeNode("BatchNormalization",
                             {"x", "scale", "bias", "mean", "var"}, {"y"})},
                   weights)),
-              {.mode = Mode::kTraining});
+              {.run = {.mode = Mode::kTraining}});
   EXPECT_EQ(BytesOfRole(by_identity.graph, TensorRole::kGradient), 2 * 2 * 64);
 }
 
@@ -187,7 +188,7 @@ TEST(OnnxEvaluator, ConstantNodesAreBuffers) {
 TEST(OnnxEvaluator, WeightsFollowThePrecision) {
   const Model model = MakeModel(
       GraphOf({MakeNode("MatMul", {"x", "w"}, {"y"})}, {Weight("w", {16, 8})}));
-  const Trace trace = TraceOf(model, {.precision = Precision::kBf16});
+  const Trace trace = TraceOf(model, {.run = {.precision = Precision::kBf16}});
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter), 16 * 8 * 2);
   EXPECT_EQ(OutputOf(trace), "bf16[4,8]");
 }
@@ -199,7 +200,7 @@ TEST(OnnxEvaluator, ANumberDoesNotWidenAWhereOfNumbers) {
                MakeNode("Where", {"c", "low", "zero"}, {"n"}),
                MakeNode("Add", {"m", "n"}, {"y"})},
               {Floats("zero", {}, {0.0f}), Floats("low", {}, {-3e38f})}));
-  EXPECT_EQ(OutputOf(TraceOf(model, {.precision = Precision::kFp16})),
+  EXPECT_EQ(OutputOf(TraceOf(model, {.run = {.precision = Precision::kFp16}})),
             "f16[4,16]");
 }
 

@@ -181,7 +181,7 @@ TEST(OnnxProgram, TrainsEveryFloatInitializer) {
            MakeNode("Relu", {"h"}, {"r"}),
            MakeNode("MatMul", {"r", "v"}, {"y"})},
           {Weight("w", {16, 8}), Weight("b", {8}), Weight("v", {8, 2})})),
-      {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam});
+      {.run = {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam}});
   const std::int64_t bytes = (16 * 8 + 8 + 8 * 2) * 4;
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kGradient), 2 * bytes);
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kOptimizerState), 2 * bytes);

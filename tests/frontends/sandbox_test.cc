@@ -77,11 +77,11 @@ std::vector<std::string> Answers(const std::string& path, Sandbox sandbox,
 TEST_F(Sandboxed, AnswersAsThisProcessDoes) {
   const TraceOptions runs[] = {
       {},
-      {.precision = Precision::kBf16, .grad_mode = true},
-      {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam},
-      {.autocast = DType::kF16, .torch = {.major = 1, .minor = 13}},
-      {.autocast = DType::kF16, .half_layer_norm = true},
-      {.channels_last = true}};
+      {.run = {.precision = Precision::kBf16, .grad_mode = true}},
+      {.run = {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam}},
+      {.run = {.autocast = true, .torch = {.major = 1, .minor = 13}}},
+      {.run = {.autocast = true, .half_layer_norm = true}},
+      {.run = {.channels_last = true}}};
   for (const char* suffix : {".onnx", ".pt"}) {
     for (const TraceOptions& run : runs) {
       // Too long to print.
@@ -163,7 +163,7 @@ def forward(self, x):
     return torch.relu(x)
 )"));
   const std::string next = std::string(kTinyVit) + ".pt";
-  const TraceOptions training{.mode = Mode::kTraining};
+  const TraceOptions training{.run = {.mode = Mode::kTraining}};
   const auto before = Answers(next, Sandbox::kAuto, training);
   try {
     Answers(hostile.file().path(), Sandbox::kAuto, {});
@@ -183,7 +183,7 @@ TEST_F(Sandboxed, OpensTheNextFileAhead) {
 
 TEST_F(Sandboxed, TracesWhatIsExpectedAndWhatIsNot) {
   const std::string path = std::string(kTinyVit) + ".onnx";
-  const TraceOptions training{.mode = Mode::kTraining};
+  const TraceOptions training{.run = {.mode = Mode::kTraining}};
   std::vector<ExpectedTrace> expected;
   for (const std::int64_t batch : {2, 3, 4}) {
     expected.push_back({{.batch = batch}, {}});
@@ -225,15 +225,14 @@ TEST(SandboxedMessages, SayTheSameOfAnExpectedTraceOnceItsInputsAreKnown) {
   const Program program = LoadModel(std::string(kTinyVit) + ".onnx");
   const ExpectedTrace expected{
       {.batch = 6},
-      {.mode = Mode::kTraining,
-       .precision = Precision::kTf32,
-       .optimizer = Optimizer::kAdamW,
+      {.run = {.mode = Mode::kTraining,
+               .precision = Precision::kTf32,
+               .optimizer = Optimizer::kAdamW,
+               .autocast = true,
+               .channels_last = true,
+               .torch = {.major = 1, .minor = 12, .patch = 1}},
        .device = TraceDevice::kCpu,
-       .seed = 7,
-       .autocast = DType::kBF16,
-       .grad_mode = true,
-       .channels_last = true,
-       .torch = {.major = 1, .minor = 12, .patch = 1}}};
+       .seed = 7}};
   const sandboxed::Request bound{
       "vit", BindInputs(program.inputs(), expected.inputs, "vit"),
       expected.options};
@@ -244,7 +243,7 @@ TEST(SandboxedMessages, SayTheSameOfAnExpectedTraceOnceItsInputsAreKnown) {
   EXPECT_EQ(sandboxed::PackRequest(sandboxed::UnpackRequest(packed, {})),
             packed);
   sandboxed::Request other = unpacked;
-  other.options.torch.patch.reset();
+  other.options.run.torch.patch.reset();
   EXPECT_NE(sandboxed::PackRequest(other), packed);
 }
 
@@ -314,10 +313,10 @@ TEST(SandboxedMessages, RefuseTheGraphOfAnotherStep) {
   sandboxed::Request request{"vit", {ParseInput("image=f32[1,3,32,32]")}, {}};
   const std::string answer =
       sandboxed::PackTrace(TraceProgram(program.Named("vit"), request.inputs));
-  request.options.mode = Mode::kTraining;
+  request.options.run.mode = Mode::kTraining;
   ExpectError([&] { sandboxed::UnpackTrace(answer, request); },
               ErrorCode::kCorrupt, "the graph of another step");
-  request.options.mode = Mode::kInference;
+  request.options.run.mode = Mode::kInference;
   request.name = "bert";
   ExpectError([&] { sandboxed::UnpackTrace(answer, request); },
               ErrorCode::kCorrupt, "the graph of another step");

@@ -65,7 +65,7 @@ TEST(EagerCalls, LeftOutSlicesHaveNoGradient) {
                             false);
   module.define("def forward(self, x):\n    return x * self.w[:, 0]\n");
   const Trace trace =
-      SavedModule(module).Run({"x=f32[4]"}, {.mode = Mode::kTraining});
+      SavedModule(module).Run({"x=f32[4]"}, {.run = {.mode = Mode::kTraining}});
   EXPECT_THAT(TargetsOf(trace.graph, Phase::kBackward),
               Contains("select_backward"));
   EXPECT_THAT(TargetsOf(trace.graph, Phase::kBackward),
@@ -134,7 +134,7 @@ constexpr FlagsOfTrace kAllTrain{1, 1, 0.1, true};
 constexpr FlagsOfTrace kNoneTrains{0, 0, 0.0, false};
 
 Trace RunLayers(const torch::jit::Module& module, Mode mode) {
-  return SavedModule(module).Run({"x=f32[4,8,6]"}, {.mode = mode});
+  return SavedModule(module).Run({"x=f32[4,8,6]"}, {.run = {.mode = mode}});
 }
 
 TEST(MadeMode, OfATraceMadeInTrainFollowsTheRun) {
@@ -161,7 +161,7 @@ TEST(MadeMode, OneProgramRunsInBothModes) {
   const SavedModule saved(Layers("False", "0.0"));
   const Program program = saved.Load();
   const std::vector<BoundInput> inputs = {ParseInput("x=f32[4,8,6]")};
-  TraceProgram(program, inputs, {.mode = Mode::kTraining});
+  TraceProgram(program, inputs, {.run = {.mode = Mode::kTraining}});
   EXPECT_EQ(FlagsIn(TraceProgram(program, inputs)), kNoneTrains);
 }
 
@@ -225,8 +225,8 @@ TEST(Frozen, WeightsAreParametersThatNothingTrains) {
   EXPECT_EQ(program.parameter_elements(), kElements);
   EXPECT_EQ(program.weight_elements().at(DType::kF32), kElements);
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
-    const Trace trace =
-        TraceProgram(program, {ParseInput("x=f32[4,8]")}, {.mode = mode});
+    const Trace trace = TraceProgram(program, {ParseInput("x=f32[4,8]")},
+                                     {.run = {.mode = mode}});
     EXPECT_EQ(FlagsIn(trace).norm, 0);
     EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter), kElements * 4);
     EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 2 * 8 * 4);

@@ -74,7 +74,7 @@ TEST(TorchScript, SaysWhereNothingIsTrained) {
         "    return (x * self.w).detach()\n");
     EXPECT_THAT(
         SavedModule(module)
-            .Run({"x=f32[4]"}, {.mode = Mode::kTraining})
+            .Run({"x=f32[4]"}, {.run = {.mode = Mode::kTraining}})
             .warnings,
         Contains(HasSubstr(trainable ? "none of 1 tensor that require"
                                      : "none of the parameters requires")));
@@ -134,7 +134,8 @@ TEST(TorchScript, TrainsAfterInferenceWithTheSameProgram) {
   const Program program = saved.Load();
   const std::vector<BoundInput> inputs = {ParseInput("x=f32[2,3,8,8]")};
   TraceProgram(program, inputs);
-  const Trace trace = TraceProgram(program, inputs, {.mode = Mode::kTraining});
+  const Trace trace =
+      TraceProgram(program, inputs, {.run = {.mode = Mode::kTraining}});
   EXPECT_THAT(TargetsOf(trace.graph, Phase::kBackward),
               Contains("convolution_backward"));
 }
@@ -150,7 +151,9 @@ def forward(self, x):
   const SavedModule saved(net);
   EXPECT_EQ(ToString(saved.Run({"x=f32[2,4]"}).outputs.at(0).type), "f32[2,4]");
   ExpectError(
-      [&] { saved.Run({"x=f32[2,4]"}, {.precision = Precision::kFp16}); },
+      [&] {
+        saved.Run({"x=f32[2,4]"}, {.run = {.precision = Precision::kFp16}});
+      },
       ErrorCode::kInvalidArgument,
       "(run at fp16; does the file fix an element type?)");
 }
@@ -179,7 +182,7 @@ def forward(self, x):
 TEST(TorchScript, ListsShareTheParametersTheyHold) {
   const SavedModule saved(ListedLstm());
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
-    const Trace trace = saved.Run({"x=f32[5,2,4]"}, {.mode = mode});
+    const Trace trace = saved.Run({"x=f32[5,2,4]"}, {.run = {.mode = mode}});
     constexpr std::int64_t kElements = 12 * 4 + 12 * 3 + 12 + 12;
     EXPECT_EQ(trace.graph.ParameterElements(), kElements);
     EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter), kElements * 4);
@@ -202,7 +205,7 @@ def forward(self, x):
 )");
   const SavedModule saved(net);
   const Trace trace =
-      saved.Run({"x=f32[2,3]"}, {.precision = Precision::kFp16});
+      saved.Run({"x=f32[2,3]"}, {.run = {.precision = Precision::kFp16}});
   EXPECT_EQ(ToString(trace.outputs.at(0).type), "f16[2,3]");
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 2 * 3 * 2);
 }
@@ -288,7 +291,7 @@ TEST(TorchScript, ConstantsFollowThePrecision) {
     const SavedModule saved(
         Calling("aten::matmul", {"x"}, at::ones({16, 3}).to(type)));
     const Trace trace =
-        saved.Run({"x=f32[2,16]"}, {.precision = Precision::kBf16});
+        saved.Run({"x=f32[2,16]"}, {.run = {.precision = Precision::kBf16}});
     EXPECT_EQ(ToString(trace.outputs.at(0).type), "bf16[2,3]");
   }
 }
@@ -396,9 +399,9 @@ TEST(TorchScript, GivesTheSameGraphAgain) {
 
 TEST(TorchScript, TrainingModeSetsTheModulesFlag) {
   const SavedModule saved(SmallNet());
-  const Trace trace =
-      saved.Run({"x=f32[2,3,8,8]"},
-                {.mode = Mode::kTraining, .optimizer = Optimizer::kMomentum});
+  const Trace trace = saved.Run(
+      {"x=f32[2,3,8,8]"},
+      {.run = {.mode = Mode::kTraining, .optimizer = Optimizer::kMomentum}});
   const OperatorGraph& graph = trace.graph;
   EXPECT_EQ(graph.node(1).Int("training", 0), 1);
   EXPECT_EQ(graph.node(3).Int("train", 0), 1);
@@ -413,7 +416,7 @@ TEST(TorchScript, TrainingModeSetsTheModulesFlag) {
 TEST(TorchScript, WeightsFollowThePrecision) {
   const SavedModule saved(SmallNet());
   const Trace trace =
-      saved.Run({"x=f32[2,3,8,8]"}, {.precision = Precision::kFp16});
+      saved.Run({"x=f32[2,3,8,8]"}, {.run = {.precision = Precision::kFp16}});
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter),
             kSmallNetElements * 2);
   EXPECT_EQ(ToString(trace.outputs.at(0).type), "f16[2,4]");

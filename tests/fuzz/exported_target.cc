@@ -49,7 +49,7 @@ void ReadExportedGraph(std::string_view text) {
         exported::ReadProgram(OpenRegularFile(file.path(), kMostBytes));
     const std::vector<BoundInput> inputs = InputsOf(program);
     TraceProgram(program, inputs);
-    TraceProgram(program, inputs, {.mode = Mode::kTraining});
+    TraceProgram(program, inputs, {.run = {.mode = Mode::kTraining}});
   } catch (const Error& error) {
     RequireGoodMessage(error, file.path());
   }

@@ -42,7 +42,8 @@ std::vector<Kernel> KernelsOfCall(const std::vector<TensorType>& types,
       TraceProgram(program_test::FakeProgram("net", inputs, network), inputs,
                    options)
           .graph;
-  return ExpandKernels(graph, RunOf(graph.info(), {.torch = options.torch}));
+  return ExpandKernels(graph,
+                       RunOf(graph.info(), {.torch = options.run.torch}));
 }
 
 at::Tensor Attend(const std::vector<at::Tensor>& x) {
@@ -61,16 +62,18 @@ std::vector<TensorType> ThreeDims(DType dtype = DType::kF16) {
 
 TEST(AttentionCalls, AreOneKernelWhereItIsFused) {
   const std::vector<TensorType> heads(3, {DType::kF16, {2, 3, 5, 8}});
-  EXPECT_THAT(ClassesOf(KernelsOfCall(heads, &Attend, {.torch = kFrom2})),
-              ElementsAre("attention"));
-  EXPECT_THAT(ClassesOf(KernelsOfCall(heads, &Attend, {.torch = kFrom25})),
-              ElementsAre("attention"));
+  EXPECT_THAT(
+      ClassesOf(KernelsOfCall(heads, &Attend, {.run = {.torch = kFrom2}})),
+      ElementsAre("attention"));
+  EXPECT_THAT(
+      ClassesOf(KernelsOfCall(heads, &Attend, {.run = {.torch = kFrom25}})),
+      ElementsAre("attention"));
 }
 
 // Its efficient kernel wants values of 16 bytes or a multiple.
 TEST(AttentionCalls, OfShortValuesAreNotFused) {
   EXPECT_THAT(
-      ClassesOf(KernelsOfCall(FourDims(), &Attend, {.torch = kFrom2})),
+      ClassesOf(KernelsOfCall(FourDims(), &Attend, {.run = {.torch = kFrom2}})),
       ElementsAre("multiply", "multiply", "matmul", "softmax", "matmul"));
 }
 
@@ -113,7 +116,7 @@ TEST(AttentionCalls, OfGroupedHeadsAreFusedInSixteenBitsAlone) {
 
 TEST(AttentionCalls, AreWhatNetworksWroteBefore2) {
   const std::vector<Kernel> kernels =
-      KernelsOfCall(FourDims(), &Attend, {.torch = kBefore2});
+      KernelsOfCall(FourDims(), &Attend, {.run = {.torch = kBefore2}});
   ASSERT_THAT(ClassesOf(kernels),
               ElementsAre("matmul", "multiply", "softmax", "matmul"));
   EXPECT_EQ(kernels[0].bytes_in, (240 + 336) * 2);
@@ -134,7 +137,7 @@ TEST(AttentionCalls, AreWhatNetworksWroteBefore2) {
 TEST(AttentionCalls, Before2CastTheScoresOfAutocast) {
   const std::vector<Kernel> kernels =
       KernelsOfCall(FourDims(DType::kF32), &Attend,
-                    {.autocast = DType::kF16, .torch = kBefore2});
+                    {.run = {.autocast = true, .torch = kBefore2}});
   std::vector<Kernel> own;
   for (const Kernel& kernel : kernels) {
     if (kernel.node == kernels.back().node) own.push_back(kernel);
@@ -154,15 +157,18 @@ TEST(AttentionCalls, CopyHeadsBetweenTokensForTheirProducts) {
     return at::scaled_dot_product_attention(q, q, q);
   };
   const std::vector<TensorType> tokens = {{DType::kF16, {2, 5, 3, 8}}};
-  EXPECT_THAT(ClassesOf(KernelsOfCall(tokens, heads, {.torch = kBefore2})),
-              Contains("copy").Times(3));
-  EXPECT_THAT(ClassesOf(KernelsOfCall(tokens, heads, {.torch = kFrom2})),
-              ElementsAre("attention"));
+  EXPECT_THAT(
+      ClassesOf(KernelsOfCall(tokens, heads, {.run = {.torch = kBefore2}})),
+      Contains("copy").Times(3));
+  EXPECT_THAT(
+      ClassesOf(KernelsOfCall(tokens, heads, {.run = {.torch = kFrom2}})),
+      ElementsAre("attention"));
 }
 
 TEST(AttentionCalls, AreNotFusedInOtherRanks) {
   EXPECT_THAT(
-      ClassesOf(KernelsOfCall(ThreeDims(), &Attend, {.torch = kFrom2})),
+      ClassesOf(
+          KernelsOfCall(ThreeDims(), &Attend, {.run = {.torch = kFrom2}})),
       ElementsAre("multiply", "multiply", "matmul", "softmax", "matmul"));
 }
 
@@ -170,7 +176,7 @@ TEST(AttentionCalls, AreNotFusedInOtherRanks) {
 // zeros where a row has no key, and the weights in the operands' type.
 TEST(AttentionCalls, FallBackToFloatFrom25On) {
   const std::vector<Kernel> kernels =
-      KernelsOfCall(ThreeDims(), &Attend, {.torch = kFrom25});
+      KernelsOfCall(ThreeDims(), &Attend, {.run = {.torch = kFrom25}});
   ASSERT_THAT(
       ClassesOf(kernels),
       ElementsAre("cast_up", "cast_up", "cast_up", "multiply", "multiply",
@@ -187,7 +193,7 @@ TEST(AttentionCalls, AddAMaskToTheScores) {
   std::vector<TensorType> operands(3, {DType::kF16, {6, 5, 8}});
   operands.push_back({DType::kF16, {5, 5}});
   const std::vector<Kernel> kernels =
-      KernelsOfCall(operands, &Attend, {.torch = kFrom2});
+      KernelsOfCall(operands, &Attend, {.run = {.torch = kFrom2}});
   ASSERT_THAT(ClassesOf(kernels), ElementsAre("multiply", "multiply", "matmul",
                                               "add", "softmax", "matmul"));
   EXPECT_EQ(kernels[3].bytes_in, (150 + 25) * 2);
@@ -214,7 +220,7 @@ std::vector<Kernel> LayerKernels(bool has_mask, bool need_weights,
             2);
         return output;
       },
-      {.torch = torch});
+      {.run = {.torch = torch}});
 }
 
 TEST(AttentionCalls, OfALayerAreFusedFrom2On) {

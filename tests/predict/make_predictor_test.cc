@@ -91,14 +91,14 @@ TEST(MakePredictor, RejectsAGraphWithoutTheFormatOfTheRun) {
   const Predictor predictor = Predictor::Make(A100(), {.channels_last = true});
   ExpectError(ErrorCode::kInvalidArgument,
               "the run is channels-last, graph 'g' was traced without: set "
-              "TraceOptions::channels_last",
+              "TraceOptions::run.channels_last",
               [&] { predictor.Predict(ParseGraph(kText)); });
 }
 
 TEST(MakePredictor, RejectsAGraphWithoutTheAutocastOfTheRun) {
   const Predictor predictor = Predictor::Make(A100(), {.autocast = true});
   ExpectError(ErrorCode::kInvalidArgument,
-              "graph 'g' was traced without: set TraceOptions::autocast",
+              "graph 'g' was traced without: set TraceOptions::run.autocast",
               [&] { predictor.Predict(ParseGraph(kText)); });
 }
 

@@ -54,13 +54,13 @@ const BoundInput kHeads{"x", {DType::kF32, {2, 4, 8, 16}}};
 
 TEST(AttentionMemory, HoldsTheResultAloneWhereItIsFused) {
   const OperatorGraph graph =
-      GraphOf(SelfAttention(), kHeads, {.torch = kFused});
+      GraphOf(SelfAttention(), kHeads, {.run = {.torch = kFused}});
   EXPECT_EQ(PeakOfActivations(graph), 4096);
 }
 
 TEST(AttentionMemory, HoldsScoresAndProbabilitiesBeforeTorch2) {
   const OperatorGraph graph =
-      GraphOf(SelfAttention(), kHeads, {.torch = kUnfused});
+      GraphOf(SelfAttention(), kHeads, {.run = {.torch = kUnfused}});
   // Scores and scaled ones, those and probabilities; then the result, when
   // all scores are gone.
   EXPECT_EQ(PeakOfActivations(graph),
@@ -79,7 +79,7 @@ program_test::Network AttentionOfParameter(double dropout) {
 }
 
 TEST(AttentionMemory, KeepsProbabilitiesForGradientsBeforeTorch2) {
-  const TraceOptions options{.grad_mode = true, .torch = kUnfused};
+  const TraceOptions options{.run = {.torch = kUnfused, .grad_mode = true}};
   constexpr std::int64_t kSources = 4096 + 4096;
   constexpr std::int64_t kProbabilities = 2048;
   constexpr std::int64_t kResult = 4096;
@@ -95,9 +95,10 @@ TEST(AttentionMemory, KeepsProbabilitiesForGradientsBeforeTorch2) {
 
 TEST(AttentionMemory, GivesItsGradientByProductsBeforeTorch2) {
   const auto backward = [](const TorchVersion& torch) {
-    return TargetsOf(GraphOf(AttentionOfParameter(0), kHeads,
-                             {.mode = Mode::kTraining, .torch = torch}),
-                     Phase::kBackward);
+    return TargetsOf(
+        GraphOf(AttentionOfParameter(0), kHeads,
+                {.run = {.mode = Mode::kTraining, .torch = torch}}),
+        Phase::kBackward);
   };
   const auto count = [](const std::vector<std::string>& targets,
                         const std::string& target) {
@@ -111,12 +112,12 @@ TEST(AttentionMemory, GivesItsGradientByProductsBeforeTorch2) {
 TEST(AttentionMemory, StaysIn16BitsUntilTorch2_5) {
   // Three dimensions, which no version fuses: 2048 bytes, scores 1024.
   const BoundInput input{"x", {DType::kBF16, {8, 8, 16}}};
-  const std::int64_t before =
-      PeakOfActivations(GraphOf(SelfAttention(), input, {.torch = kFused}));
+  const std::int64_t before = PeakOfActivations(
+      GraphOf(SelfAttention(), input, {.run = {.torch = kFused}}));
   // Scaled queries and keys, scores; the result comes when the keys are gone.
   EXPECT_EQ(before, std::max(2048 + 2048 + 1024, 2048 + 1024 + 2048));
-  const std::int64_t today =
-      PeakOfActivations(GraphOf(SelfAttention(), input, {.torch = kToday}));
+  const std::int64_t today = PeakOfActivations(
+      GraphOf(SelfAttention(), input, {.run = {.torch = kToday}}));
   EXPECT_GE(today, 2 * before);
 }
 
@@ -137,9 +138,11 @@ program_test::Network MultiHead() {
 TEST(AttentionMemory, CountsWhatAnAttentionLayerHolds) {
   // 2048 bytes; queries, keys and values 6144; scores [1,2,32,32] 8192.
   const BoundInput input{"x", {DType::kF32, {1, 32, 16}}};
-  EXPECT_EQ(PeakOfActivations(GraphOf(MultiHead(), input, {.torch = kFused})),
+  EXPECT_EQ(PeakOfActivations(
+                GraphOf(MultiHead(), input, {.run = {.torch = kFused}})),
             6144 + 2048 + 2048);
-  EXPECT_EQ(PeakOfActivations(GraphOf(MultiHead(), input, {.torch = kUnfused})),
+  EXPECT_EQ(PeakOfActivations(
+                GraphOf(MultiHead(), input, {.run = {.torch = kUnfused}})),
             6144 + 8192);
 }
 

@@ -169,7 +169,7 @@ std::string LineOf(const Operator& op) {
     return [&op](const Tensors& t) -> Tensors { return {op.run(t)}; };
   };
   const Trace trace = TraceProgram(FakeProgram(op.name, inputs, network),
-                                   inputs, {.autocast = DType::kF16});
+                                   inputs, {.run = {.autocast = true}});
   std::vector<std::string> casts;
   for (const Node& node : trace.graph.nodes()) {
     if (IsCast(node)) casts.push_back(CastText(trace.graph, node));
@@ -222,9 +222,10 @@ class AutocastLifetimes : public testing::TestWithParam<Mode> {};
 
 TEST_P(AutocastLifetimes, AreThoseOfPyTorch) {
   const std::vector<BoundInput> inputs = {{"x", {kS, {4, 16}}}};
-  const Trace trace =
-      TraceProgram(FakeProgram("net", inputs, &Network), inputs,
-                   {.mode = GetParam(), .autocast = DType::kBF16});
+  const Trace trace = TraceProgram(FakeProgram("net", inputs, &Network), inputs,
+                                   {.run = {.mode = GetParam(),
+                                            .precision = Precision::kBf16,
+                                            .autocast = true}});
   std::vector<std::string> lines;
   for (const Node& node : trace.graph.nodes()) {
     if (!IsCast(node)) continue;

@@ -109,7 +109,7 @@ std::vector<std::string> StridesOfResults(const OperatorGraph& graph) {
 
 TEST(ChannelsLastTrace, HandsTheFormatOn) {
   const OperatorGraph graph =
-      TraceInFormat(ConvolutionsAndRelu(), {.channels_last = true});
+      TraceInFormat(ConvolutionsAndRelu(), {.run = {.channels_last = true}});
   EXPECT_TRUE(graph.info().channels_last);
   for (const Value& value : graph.values()) {
     if (value.type.shape.size() != 4) continue;
@@ -131,9 +131,9 @@ TEST(ChannelsLastTrace, IsNotAsked) {
 TEST(ChannelsLastTrace, DiffersInStridesAlone) {
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
     const OperatorGraph plain =
-        TraceInFormat(ConvolutionsAndRelu(), {.mode = mode});
+        TraceInFormat(ConvolutionsAndRelu(), {.run = {.mode = mode}});
     const OperatorGraph converted = TraceInFormat(
-        ConvolutionsAndRelu(), {.mode = mode, .channels_last = true});
+        ConvolutionsAndRelu(), {.run = {.mode = mode, .channels_last = true}});
     EXPECT_EQ(TargetsOf(converted), TargetsOf(plain));
     EXPECT_EQ(converted.events().size(), plain.events().size());
     ASSERT_EQ(converted.storages().size(), plain.storages().size());

@@ -47,7 +47,8 @@ Trace TraceIt(const program_test::Network& network,
 }
 
 TEST(GradMode, KeepsWhatABackwardPassWouldNeed) {
-  const OperatorGraph recorded = TraceIt(WithRelu(), {.grad_mode = true}).graph;
+  const OperatorGraph recorded =
+      TraceIt(WithRelu(), {.run = {.grad_mode = true}}).graph;
   EXPECT_TRUE(recorded.info().grad_mode);
   EXPECT_THAT(TargetsOf(recorded), ElementsAre("linear", "relu", "linear"));
   // relu saves its result; the one of linear dies with its last use.
@@ -63,13 +64,14 @@ TEST(GradMode, KeepsWhatABackwardPassWouldNeed) {
 
 TEST(GradMode, DoesNotDependOnTheCallersMode) {
   const at::AutoGradMode off(false);
-  const OperatorGraph graph = TraceIt(WithRelu(), {.grad_mode = true}).graph;
+  const OperatorGraph graph =
+      TraceIt(WithRelu(), {.run = {.grad_mode = true}}).graph;
   EXPECT_EQ(LiveBytesAfter(graph, 2),
             kBytesOfSources + kHiddenBytes + kResultBytes);
 }
 
 TEST(GradMode, KeepsTheCastsThatAreSavedUnderAutocast) {
-  const TraceOptions options{.autocast = DType::kF16, .grad_mode = true};
+  const TraceOptions options{.run = {.autocast = true, .grad_mode = true}};
   const OperatorGraph graph = TraceIt(WithRelu(), options).graph;
   const auto last = static_cast<NodeId>(graph.nodes().size()) - 1;
   // In two bytes each: x, the first result, both weights of the second layer's
@@ -84,7 +86,8 @@ TEST(GradMode, RunsTheSameOperators) {
     const Program program = network.ToProgram();
     const OperatorGraph plain = TraceProgram(program, network.inputs).graph;
     const OperatorGraph recorded =
-        TraceProgram(program, network.inputs, {.grad_mode = true}).graph;
+        TraceProgram(program, network.inputs, {.run = {.grad_mode = true}})
+            .graph;
     EXPECT_EQ(TargetsOf(recorded), TargetsOf(plain)) << network.name;
     const auto last = static_cast<NodeId>(plain.nodes().size()) - 1;
     EXPECT_GE(LiveBytesAfter(recorded, last), LiveBytesAfter(plain, last))
@@ -93,7 +96,8 @@ TEST(GradMode, RunsTheSameOperators) {
 }
 
 TEST(GradMode, StandsInTheTextOfTheGraph) {
-  const OperatorGraph graph = TraceIt(WithRelu(), {.grad_mode = true}).graph;
+  const OperatorGraph graph =
+      TraceIt(WithRelu(), {.run = {.grad_mode = true}}).graph;
   const std::string text = PrintGraph(graph, {.with_timeline = true});
   EXPECT_THAT(text, HasSubstr("precision=fp32 grad=on batch=4"));
   EXPECT_EQ(PrintGraph(ParseGraph(text, "text"), {.with_timeline = true}),
@@ -103,7 +107,10 @@ TEST(GradMode, StandsInTheTextOfTheGraph) {
 
 TEST(GradMode, IsRefusedInTraining) {
   ExpectError(
-      [] { TraceIt(WithRelu(), {.mode = Mode::kTraining, .grad_mode = true}); },
+      [] {
+        TraceIt(WithRelu(),
+                {.run = {.mode = Mode::kTraining, .grad_mode = true}});
+      },
       ErrorCode::kInvalidArgument, "training always records");
 }
 
@@ -111,10 +118,11 @@ TEST(GradMode, WarnsOfANetworkWithoutParameters) {
   const auto frozen =
       program_test::Stateless([](const at::Tensor& x) { return at::relu(x); });
   EXPECT_THAT(
-      TraceIt(frozen, {.grad_mode = true}).warnings,
+      TraceIt(frozen, {.run = {.grad_mode = true}}).warnings,
       ElementsAre(HasSubstr("no tensor of the network is a parameter")));
   EXPECT_THAT(TraceIt(frozen, {}).warnings, IsEmpty());
-  EXPECT_THAT(TraceIt(WithRelu(), {.grad_mode = true}).warnings, IsEmpty());
+  EXPECT_THAT(TraceIt(WithRelu(), {.run = {.grad_mode = true}}).warnings,
+              IsEmpty());
 }
 
 TEST(GradMode, WarnsOfLayersThatAreForInferenceAlone) {

@@ -31,8 +31,9 @@ using program_test::NamedNetwork;
 /// The steps that a trace knows, as they are printed.
 const std::map<std::string, TraceOptions> kSteps = {
     {"inference", {}},
-    {"inference in grad mode", {.grad_mode = true}},
-    {"training", {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam}}};
+    {"inference in grad mode", {.run = {.grad_mode = true}}},
+    {"training",
+     {.run = {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam}}}};
 
 MemoryComparison Compare(const NamedNetwork& network, TraceOptions options,
                          const std::vector<ExplainedOperator>& explained) {
@@ -90,7 +91,8 @@ TEST(MemoryTruth, HoldsUnderAutocastBesideAttentionAndRecurrence) {
   for (const NamedNetwork& network : AllNetworks()) {
     for (const auto& [step, plain] : kSteps) {
       TraceOptions options = plain;
-      options.autocast = DType::kBF16;
+      options.run.precision = Precision::kBf16;
+      options.run.autocast = true;
       const MemoryComparison comparison =
           Compare(network, options, program_test::ExplainedOperators());
       EXPECT_GE(comparison.points.size(), 3u);

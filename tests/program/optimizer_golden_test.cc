@@ -98,11 +98,10 @@ OperatorGraph TrainLayers(
     const BoundInput& input,
     const std::function<program_test::Layer(Layers&)>& layers,
     const GoldenStep& golden) {
-  return TraceProgram(FakeProgram("net", {input}, program_test::Simple(layers)),
-                      {input},
-                      {.mode = Mode::kTraining,
-                       .optimizer = golden.optimizer,
-                       .loop = {.fused = golden.fused}})
+  return TraceProgram(
+             FakeProgram("net", {input}, program_test::Simple(layers)), {input},
+             {.run = {.mode = Mode::kTraining, .optimizer = golden.optimizer},
+              .loop = {.fused = golden.fused}})
       .graph;
 }
 

@@ -35,7 +35,7 @@ TEST(TorchState, IsAsItWasAfterATrace) {
   const at::Tensor expected = at::rand({8});
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
     at::manual_seed(1);
-    TraceProgram(program, {kRow}, {.mode = mode});
+    TraceProgram(program, {kRow}, {.run = {.mode = mode}});
     EXPECT_TRUE(at::GradMode::is_enabled());
     EXPECT_EQ(c10::get_default_dtype(), caffe2::TypeMeta::Make<float>());
     EXPECT_TRUE(at::rand({8}).equal(expected));
@@ -48,7 +48,8 @@ TEST(TorchState, IsAsItWasAfterAFailure) {
                     Meddle();
                     return x.reshape({3});
                   }));
-  EXPECT_THROW(TraceProgram(program, {kRow}, {.mode = Mode::kTraining}), Error);
+  EXPECT_THROW(
+      TraceProgram(program, {kRow}, {.run = {.mode = Mode::kTraining}}), Error);
   EXPECT_TRUE(at::GradMode::is_enabled());
 }
 

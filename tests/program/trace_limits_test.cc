@@ -143,7 +143,10 @@ TEST(TraceLimits, AnOperatorWithoutMetaKernelCannotBeTrained) {
   const Program program = FakeProgram("net", {kFourVectors}, network);
   EXPECT_NO_THROW(TraceProgram(program, {kFourVectors}));
   ExpectError(
-      [&] { TraceProgram(program, {kFourVectors}, {.mode = Mode::kTraining}); },
+      [&] {
+        TraceProgram(program, {kFourVectors},
+                     {.run = {.mode = Mode::kTraining}});
+      },
       ErrorCode::kUnsupported, "gradient");
 }
 

@@ -238,7 +238,8 @@ TEST(Trace, HalfPrecisionHalvesEveryByte) {
   });
   const Trace full = TraceOf(network, kVector);
   for (const Precision precision : {Precision::kFp16, Precision::kBf16}) {
-    const Trace half = TraceOf(network, kVector, {.precision = precision});
+    const Trace half =
+        TraceOf(network, kVector, {.run = {.precision = precision}});
     for (const TensorRole role : {TensorRole::kInput, TensorRole::kParameter,
                                   TensorRole::kActivation}) {
       EXPECT_EQ(2 * BytesOfRole(half.graph, role),
@@ -246,15 +247,16 @@ TEST(Trace, HalfPrecisionHalvesEveryByte) {
           << TensorRoleName(role);
     }
   }
-  const Trace tf32 = TraceOf(network, kVector, {.precision = Precision::kTf32});
+  const Trace tf32 =
+      TraceOf(network, kVector, {.run = {.precision = Precision::kTf32}});
   EXPECT_EQ(BytesOfRole(tf32.graph, TensorRole::kParameter),
             BytesOfRole(full.graph, TensorRole::kParameter));
 }
 
 TEST(Trace, PrecisionLeavesIntegersAlone) {
-  const Trace trace =
-      TraceOf(Simple([](Layers& l) { return l.Embedding(50, 16); }),
-              program_test::Tokens(2, 8), {.precision = Precision::kFp16});
+  const Trace trace = TraceOf(
+      Simple([](Layers& l) { return l.Embedding(50, 16); }),
+      program_test::Tokens(2, 8), {.run = {.precision = Precision::kFp16}});
   EXPECT_EQ(ToString(trace.graph.value(trace.graph.inputs()[0]).type),
             "i64[2,8]");
   EXPECT_EQ(ToString(trace.outputs[0].type), "f16[2,8,16]");
@@ -303,7 +305,8 @@ TEST(Trace, IsTheSameEveryTime) {
        program_test::AllNetworks()) {
     const Program program = network.ToProgram();
     for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
-      const TraceOptions options{.mode = mode, .optimizer = Optimizer::kAdam};
+      const TraceOptions options{
+          .run = {.mode = mode, .optimizer = Optimizer::kAdam}};
       const Trace first = TraceProgram(program, network.inputs, options);
       const Trace second = TraceProgram(program, network.inputs, options);
       EXPECT_EQ(Text(first.graph), Text(second.graph)) << network.name;
@@ -343,7 +346,7 @@ TEST(Trace, RoundTripsThroughText) {
   for (const program_test::NamedNetwork& network :
        program_test::AllNetworks()) {
     const Trace trace = TraceProgram(network.ToProgram(), network.inputs,
-                                     {.mode = Mode::kTraining});
+                                     {.run = {.mode = Mode::kTraining}});
     const std::string text = Text(trace.graph);
     EXPECT_EQ(Text(ParseGraph(text)), text) << network.name;
   }

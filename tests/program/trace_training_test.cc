@@ -42,9 +42,9 @@ OperatorGraph Train(const program_test::Network& network, Optimizer optimizer,
                     Precision precision = Precision::kFp32) {
   return TraceProgram(FakeProgram("net", {kBatchOfVectors}, network),
                       {kBatchOfVectors},
-                      {.mode = Mode::kTraining,
-                       .precision = precision,
-                       .optimizer = optimizer})
+                      {.run = {.mode = Mode::kTraining,
+                               .precision = precision,
+                               .optimizer = optimizer}})
       .graph;
 }
 
@@ -236,7 +236,7 @@ Trace TrainWithResults(
     };
   };
   return TraceProgram(program_test::FakeProgram("net", {input}, network),
-                      {input}, {.mode = Mode::kTraining});
+                      {input}, {.run = {.mode = Mode::kTraining}});
 }
 
 TEST(TraceTraining, AFirstResultThatIsAScalarIsTheLoss) {

@@ -34,9 +34,9 @@ OperatorGraph TrainInLoop(const TrainingLoop& loop,
                   [](const at::Tensor& x) { return at::relu(x); },
                   l.Linear(32, 8)});
   });
-  return TraceProgram(
-             FakeProgram("net", {input}, network), {input},
-             {.mode = Mode::kTraining, .optimizer = optimizer, .loop = loop})
+  return TraceProgram(FakeProgram("net", {input}, network), {input},
+                      {.run = {.mode = Mode::kTraining, .optimizer = optimizer},
+                       .loop = loop})
       .graph;
 }
 
@@ -50,7 +50,7 @@ OperatorGraph TrainProduct(at::Tensor (*product)(const at::Tensor&,
         [product, weight](const at::Tensor& x) { return product(x, weight); };
   });
   return TraceProgram(FakeProgram("net", {input}, network), {input},
-                      {.mode = Mode::kTraining,
+                      {.run = {.mode = Mode::kTraining},
                        .loop = {.lora = {.rank = 2, .targets = "weight"}}})
       .graph;
 }
@@ -229,10 +229,10 @@ TEST(TrainingLoop, CastsForAdaptersOfAHalfNetwork) {
   const Program program = FakeProgram(
       "net", {input}, Simple([](Layers& l) { return l.Linear(16, 32); }));
   const OperatorGraph graph =
-      TraceProgram(program, {input},
-                   {.mode = Mode::kTraining,
-                    .precision = Precision::kBf16,
-                    .loop = {.lora = {.rank = 2, .targets = "linear"}}})
+      TraceProgram(
+          program, {input},
+          {.run = {.mode = Mode::kTraining, .precision = Precision::kBf16},
+           .loop = {.lora = {.rank = 2, .targets = "linear"}}})
           .graph;
   EXPECT_THAT(TargetsOf(graph, Phase::kForward),
               testing::ElementsAre("linear", "to", "linear", "linear", "mul",

@@ -42,7 +42,7 @@ TEST(Session, PredictsWhatThePartsDo) {
   const Trace trace = TraceProgram(
       session.program(),
       BindInputs(session.program().inputs(), {.batch = 2}, "resnet18"),
-      {.autocast = DType::kF16});
+      {.run = {.autocast = true}});
   const Prediction parts = Predictor::Make(Device(), run).Predict(trace.graph);
   for (const Target target : kAllTargets) {
     EXPECT_EQ(prediction[target].value, parts[target].value);

@@ -43,7 +43,8 @@ TEST(AutocastOfBertLarge, KeepsCastsBesideTheParameters) {
       kWidth * kWidth + kWidth;
   constexpr std::int64_t kEmbeddings = (30522 + 512 + 2) * kWidth;
   constexpr std::int64_t kNorms = (2 * 24 + 1) * 2 * kWidth;
-  const OperatorGraph graph = TraceOf("bert_large", {.autocast = DType::kF16});
+  const OperatorGraph graph =
+      TraceOf("bert_large", {.run = {.autocast = true}});
   EXPECT_EQ(BytesOfRole(graph, TensorRole::kParameter),
             4 * (kLinear + kEmbeddings + kNorms));
   std::int64_t casts = 0;
@@ -83,9 +84,9 @@ TEST(AutocastMemory, AgreesWithPublishedPeaksOfTraining) {
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
   for (const auto& [network, batch, mib] : kPublished) {
     const OperatorGraph graph = TraceOf(network,
-                                        {.mode = Mode::kTraining,
-                                         .optimizer = Optimizer::kAdam,
-                                         .autocast = DType::kF16},
+                                        {.run = {.mode = Mode::kTraining,
+                                                 .optimizer = Optimizer::kAdam,
+                                                 .autocast = true}},
                                         batch);
     const MemoryBreakdown memory =
         SimulateMemory(graph, {.device = catalog.FindDevice("a100-sxm4-80gb"),

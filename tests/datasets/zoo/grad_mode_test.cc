@@ -28,7 +28,7 @@ OperatorGraph TraceOf(const std::string& name, std::int64_t batch,
   const Program program = zoo::Load(name);
   const std::vector<BoundInput> inputs =
       BindInputs(program.inputs(), {.batch = batch}, name);
-  return TraceProgram(program, inputs, {.grad_mode = grad_mode}).graph;
+  return TraceProgram(program, inputs, {.run = {.grad_mode = grad_mode}}).graph;
 }
 
 /// Operators whose kernels keep something else on the CPU, where the golden

@@ -72,7 +72,7 @@ TEST(Llama, HoldsWeightsAndCacheIn16Bit) {
     SCOPED_TRACE(c.name);
     const Trace trace =
         TraceZoo(std::string(c.name) + "?phase=decode&cache=1999", 4,
-                 {.precision = Precision::kFp16});
+                 {.run = {.precision = Precision::kFp16}});
     EXPECT_EQ(BytesOf(trace.graph, TensorRole::kParameter), 2 * c.parameters);
     // Beside the cache, four token numbers of eight bytes.
     EXPECT_EQ(BytesOf(trace.graph, TensorRole::kInput),
@@ -82,7 +82,7 @@ TEST(Llama, HoldsWeightsAndCacheIn16Bit) {
 
 TEST(Llama, ReturnsTheCacheThatPrefillFills) {
   const Trace trace = TraceZoo("llama3_8b?phase=prefill&seq=100&cache=300", 2,
-                               {.precision = Precision::kFp16});
+                               {.run = {.precision = Precision::kFp16}});
   ASSERT_EQ(trace.outputs.size(), 2u);
   EXPECT_EQ(ToString(trace.outputs[0].type), "f16[2,1,128256]");
   EXPECT_EQ(ToString(trace.outputs[1].type), "f16[32,2,2,8,300,128]");
@@ -98,7 +98,7 @@ const Node& FirstAttention(const Trace& trace) {
 
 TEST(Llama, AttendsToTheCacheAndTheTokenThatItAppends) {
   const Trace trace = TraceZoo("llama3_8b?depth=3&phase=decode&cache=40", 2,
-                               {.precision = Precision::kFp16});
+                               {.run = {.precision = Precision::kFp16}});
   const Node& attention = FirstAttention(trace);
   EXPECT_EQ(ToString(trace.graph.value(attention.inputs[0]).type),
             "f16[2,32,1,128]");
@@ -131,7 +131,9 @@ TEST(Llama, RefusesWhatHasNoPass) {
     ExpectError([&] { zoo::Load(name); }, ErrorCode::kInvalidArgument, part);
   }
   ExpectError(
-      [] { TraceZoo("llama?phase=prefill", 1, {.mode = Mode::kTraining}); },
+      [] {
+        TraceZoo("llama?phase=prefill", 1, {.run = {.mode = Mode::kTraining}});
+      },
       ErrorCode::kInvalidArgument, "training has forward only");
 }
 

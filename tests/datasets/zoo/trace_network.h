@@ -14,7 +14,8 @@ inline Trace TraceNetwork(const std::string& name, std::int64_t batch,
   const Program program = zoo::Load(name);
   const std::vector<BoundInput> inputs =
       BindInputs(program.inputs(), {.batch = batch}, program.name());
-  return TraceProgram(program, inputs, {.mode = mode, .precision = precision});
+  return TraceProgram(program, inputs,
+                      {.run = {.mode = mode, .precision = precision}});
 }
 
 }  // namespace foretell::zoo_test

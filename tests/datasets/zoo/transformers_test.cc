@@ -121,7 +121,7 @@ TEST(TransformerTraining, GivesEveryParameterOfEveryStockNetworkAGradient) {
       std::string name(variant.name);
       if (*row.small != '\0') name.append("?").append(row.small);
       SCOPED_TRACE(name);
-      const Trace trace = TraceZoo(name, 2, {.mode = Mode::kTraining});
+      const Trace trace = TraceZoo(name, 2, {.run = {.mode = Mode::kTraining}});
       EXPECT_TRUE(trace.warnings.empty())
           << (trace.warnings.empty() ? "" : trace.warnings.front());
       EXPECT_GE(GradientBytes(trace.graph),
@@ -136,7 +136,8 @@ TEST(TransformerTraining, RunsInHalfPrecision) {
         "swin?image_size=56", "lstm_medium?seq=4"}) {
     SCOPED_TRACE(name);
     const Trace trace = TraceZoo(
-        name, 2, {.mode = Mode::kTraining, .precision = Precision::kFp16});
+        name, 2,
+        {.run = {.mode = Mode::kTraining, .precision = Precision::kFp16}});
     for (const TraceOutput& output : trace.outputs) {
       EXPECT_EQ(output.type.dtype, DType::kF16);
     }

@@ -115,7 +115,7 @@ TEST(LinearFusion, UnderAutocastTheCastOfTheLayersWeightIsKept) {
   m.Output(m.Op("Relu", {m.Op("MatMul", {y, m.RandomWeight({3, 4})})}));
   const OperatorGraph graph =
       TraceProgram(MakeProgram(m.model()), {{x, {DType::kF32, {2, 5, 8}}}},
-                   {.autocast = DType::kF16})
+                   {.run = {.autocast = true}})
           .graph;
   ASSERT_THAT(TargetsOf(graph),
               ElementsAre("to", "to", "linear", "to", "linear", "relu"));

@@ -187,7 +187,7 @@ TEST(ResizedOtherwise, ComputesItsValuesUnseen) {
 }
 
 TEST(ResizedOtherwise, TrainsByTheGradientOfThatOperator) {
-  const TraceOptions training = {.mode = Mode::kTraining};
+  const TraceOptions training = {.run = {.mode = Mode::kTraining}};
   const NodeCase node = ResizeTo({1, 3, 4, 3}, {Mode("linear"), kAntialias});
   NodeCase weighted = node;
   weighted.constants[0] = at::ones({1, 3, 8, 6});
