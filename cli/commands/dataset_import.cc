@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -11,6 +13,8 @@
 #include "datasets/collect/device_name.h"
 #include "datasets/collect/import.h"
 #include "foretell/dataset.h"
+#include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "src/core/printable.h"
 
 namespace foretell::cli {
@@ -72,6 +76,12 @@ ExitCode RunImport(const ImportCommand& command) {
     }
   } else {
     std::cerr << FormatSome(summary.problems);
+  }
+  if (summary.rows > 0 && summary.joined + summary.present == 0) {
+    throw Error(
+        ErrorCode::kNotFound,
+        fmt::format("{}: none of its {} is of a point of {}", command.table,
+                    Counted(summary.rows, "row"), command.into));
   }
   return kExitOk;
 }

@@ -9,16 +9,19 @@
 namespace foretell::cli {
 namespace {
 
+constexpr int kNewestMajor = 2;
+
 void AddTorch(CLI::App& command, TorchVersion& version) {
   command
       .add_option_function<std::string>(
           "--torch",
           [&version](const std::string& text) {
             const std::optional<TorchVersion> parsed = ParseTorchVersion(text);
-            if (!parsed) {
-              throw Error(
-                  ErrorCode::kInvalidArgument,
-                  "--torch '" + text + "': expected a version, e.g. 2.4");
+            if (!parsed || parsed->major > kNewestMajor) {
+              throw Error(ErrorCode::kInvalidArgument,
+                          "--torch '" + text +
+                              "': expected a version of PyTorch 1 or 2, e.g. "
+                              "2.4");
             }
             version = *parsed;
           },

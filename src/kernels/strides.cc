@@ -1,10 +1,13 @@
 #include "src/kernels/strides.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
-#include <functional>
-#include <numeric>
 #include <vector>
+
+#include "foretell/error.h"
+#include "src/core/checked.h"
 
 namespace foretell::cost {
 namespace {
@@ -37,8 +40,11 @@ std::vector<StridedRun> MergedRuns(const Shape& shape, const Strides& strides) {
 }  // namespace
 
 std::int64_t NumElements(const Shape& shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1},
-                         std::multiplies<>());
+  const std::optional<std::int64_t> product = CheckedProduct(shape);
+  if (product) return *product;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("a tensor of [{}] has more elements than int64",
+                          fmt::join(shape, ", ")));
 }
 
 std::int64_t ProductBefore(const Shape& shape, std::size_t dims_left) {

@@ -8,7 +8,8 @@
 
 namespace foretell::cost {
 
-/// Product of `shape`; 1 for a scalar.
+/// Product of `shape`; 1 for a scalar. Throws Error(kInvalidArgument) that
+/// states the shape if it exceeds int64.
 std::int64_t NumElements(const Shape& shape);
 
 /// Product of all dimensions of `shape` except the last `dims_left`.

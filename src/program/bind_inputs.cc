@@ -223,8 +223,9 @@ bool Bind(std::vector<Draft>& drafts, std::int64_t size,
                             const std::string& origin) {
   throw Error(
       ErrorCode::kInvalidArgument,
-      fmt::format("{}: --dim names '{}', the model's named dimensions are {}",
-                  origin, name, ListOf(symbols)));
+      fmt::format("{}: --dim names '{}', the model's named dimensions are {}; "
+                  "--batch and {} set those without a name",
+                  origin, name, ListOf(symbols), kSequenceLength));
 }
 
 /// Applies `--dim`. Returns its equations for symbols and formulas.

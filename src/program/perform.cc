@@ -138,6 +138,10 @@ void MoveToMeta(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
 }
 
 std::string_view WayOut(const c10::OperatorHandle& op) {
+  if (ReadsHost(op.schema())) {
+    return "state its content with --value if it is an input, or use --trace "
+           "cpu";
+  }
   return RunsOnCpu(op) ? "use --trace cpu"
                        : "LibTorch alone has no kernel that runs it; an ONNX "
                          "export may work";

@@ -88,7 +88,8 @@ TABLES = {
     "only a header": (HEADER, None),
     "8 million commas": ("," * 8000000, None),
     "8 million columns of one name": ("a," * 8000000, "two columns are named 'a'"),
-    "escapes": ("model,batch,device\n\x1b[31mred\x1b]0;t\x07,1,a100\n", None),
+    "escapes": ("model,batch,device\n\x1b[31mred\x1b]0;t\x07,1,a100\n",
+                "none of its 1 row is of a point of"),
 }
 
 

@@ -62,7 +62,10 @@ TEST(PredictorFlags, KnowThePapersNetwork) {
 TEST(PredictorFlags, QuoteATorchThatIsNoVersion) {
   ExpectError([] { ParsePredictor("--torch newest"); },
               ErrorCode::kInvalidArgument,
-              "--torch 'newest': expected a version, e.g. 2.4");
+              "--torch 'newest': expected a version of PyTorch 1 or 2");
+  ExpectError([] { ParsePredictor("--torch 3.0"); },
+              ErrorCode::kInvalidArgument,
+              "--torch '3.0': expected a version of PyTorch 1 or 2");
 }
 
 TEST(PredictorFlags, TakeCheckpointsInsteadOfAMethod) {

@@ -220,6 +220,16 @@ class Labels(DatasetTest):
             [("a100-sxm4-40gb", "them", "imported", 3.5,
               '{"host":"lab"}')])
 
+    def test_an_import_that_joins_nothing_fails(self):
+        self.generate()
+        table = self.folder / "t.csv"
+        table.write_text("device,model,batch,mode,precision,latency_ms\n"
+                         "a100-sxm4-40gb,vgg,1,inference,fp32,3\n")
+        result = run("import", table, "--into", self.path, "--source", "them")
+        self.assertEqual(result.returncode, USAGE)
+        self.assertIn(f"none of its 1 row is of a point of {self.path}",
+                      result.stderr)
+
     def test_import_quotes_bad_flags(self):
         self.generate()
         for flag in ("--map", "--set", "--where", "--word"):

@@ -3,11 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "foretell/error.h"
+
 namespace foretell::cost {
 namespace {
 
 using testing::ElementsAre;
 using testing::Optional;
+
+TEST(Strides, CountElementsThatFitInt64) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 40;
+  EXPECT_EQ(NumElements({kMany, 2}), 2 * kMany);
+  EXPECT_EQ(NumElements({kMany, kMany, 0}), 0);
+  EXPECT_THROW(NumElements({kMany, kMany}), Error);
+}
 
 TEST(Strides, OfDimensionsOfOneDoNotMatter) {
   EXPECT_TRUE(FitsChannelsLast({8, 64, 1, 1}, {64, 1, 1, 1}));
