@@ -68,10 +68,9 @@ OperatorGraph ParseWithin(const ParseLimits& limits, std::string_view text,
           "is not traced after {} s, the limit of --timeout", limits.seconds)};
     }
     if (OwnResidentBytes() - before > limits.memory_bytes) {
-      throw BeyondLimits{
-          fmt::format("its graph takes more than {} MiB, the most of a file of "
-                      "its size",
-                      limits.memory_bytes / kMiB)};
+      throw BeyondLimits{fmt::format(
+          "its graph exceeds {} MiB, the limit for a file of its size",
+          limits.memory_bytes / kMiB)};
     }
   };
   try {

@@ -82,8 +82,8 @@ std::string AnswerWithin(std::int64_t most_bytes, const Program& program,
   std::string answer = Answer(program, task);
   if (std::ssize(answer) <= most_bytes) return answer;
   throw Error(ErrorCode::kUnsupported,
-              fmt::format("its graph is a text of {} bytes, at most {} are "
-                          "taken of a file of its size",
+              fmt::format("its graph is a text of {} bytes, expected at most "
+                          "{} for a file of its size",
                           answer.size(), most_bytes));
 }
 
@@ -148,8 +148,8 @@ class SandboxedSource final : public Program::Source {
       const InstanceOptions& /*options*/) const override {
     throw Error(ErrorCode::kUnsupported,
                 path_ +
-                    ": is open in a sandbox, where it can be traced only; "
-                    "load it with Sandbox::kOff");
+                    ": is open in a sandbox, which can only trace it; load it "
+                    "with Sandbox::kOff");
   }
 
   std::optional<Trace> TraceElsewhere(
@@ -211,8 +211,7 @@ class SandboxedSource final : public Program::Source {
 
   [[noreturn]] void RefuseMemory() const {
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("takes more memory than the {} MiB that a sandbox "
-                            "has",
+                fmt::format("needs more memory than the {} MiB of a sandbox",
                             memory_mib_));
   }
 

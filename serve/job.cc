@@ -131,7 +131,7 @@ Job MakeJob(const ServedCommand& command, Request request) {
   for (const std::string& name : request.zoo) {
     if (!name.starts_with(kZoo)) {
       Refuse(
-          fmt::format("model '{}': not of the zoo ({}NAME); send a file as "
+          fmt::format("model '{}': not a zoo network ({}NAME); send a file as "
                       "the body, or as multipart/form-data",
                       name, kZoo));
     }
@@ -143,7 +143,7 @@ Job MakeJob(const ServedCommand& command, Request request) {
   const std::size_t models = request.zoo.size() + job.files.size();
   if (models == 0) Refuse("request: has no model");
   if (models > 1 && !command.takes_many) {
-    Refuse(fmt::format("request: {} takes one model, not {}", command.route,
+    Refuse(fmt::format("request: {} accepts one model, got {}", command.route,
                        models));
   }
   AddSettings(command, request.settings, job);

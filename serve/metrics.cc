@@ -42,7 +42,8 @@ std::string Metrics::Text(std::initializer_list<Gauge> gauges) {
         "foretell_requests_total{{route=\"{}\",status=\"{}\"}} {}\n", key.first,
         key.second, count);
   }
-  text += Header("request_seconds", "From the body's end to the answer",
+  text += Header("request_seconds",
+                 "Time from the end of the request body to the answer",
                  "histogram");
   for (std::size_t i = 0; i < kBoundsS.size(); ++i) {
     text += fmt::format("foretell_request_seconds_bucket{{le=\"{}\"}} {}\n",
@@ -52,8 +53,8 @@ std::string Metrics::Text(std::initializer_list<Gauge> gauges) {
       "foretell_request_seconds_bucket{{le=\"+Inf\"}} {0}\n"
       "foretell_request_seconds_sum {1}\nforetell_request_seconds_count {0}\n",
       count_, sum_s_);
-  text += Counter("cache_hits_total", "Answers that were known", hits_);
-  text += Counter("cache_misses_total", "Answers that were not", misses_);
+  text += Counter("cache_hits_total", "Cache hits", hits_);
+  text += Counter("cache_misses_total", "Cache misses", misses_);
   for (const Gauge& gauge : gauges) {
     text += fmt::format("{}foretell_{} {}\n",
                         Header(gauge.name, gauge.help, "gauge"), gauge.name,

@@ -71,14 +71,14 @@ Json Responses() {
     return Json{{"description", text}};
   };
   return {{"200", described("The command's JSON document")},
-          {"400", described("The request makes no sense")},
+          {"400", described("The request is invalid")},
           {"401", described("The token is missing or wrong")},
           {"413", described("The body is larger than allowed")},
-          {"415", described("Nobody here unpacks the body")},
-          {"422", described("A model could not be answered; as 200")},
-          {"429", described("Too many requests wait")},
-          {"500", described("A bug, or a lost worker")},
-          {"504", described("No answer in time")}};
+          {"415", described("The content encoding is not supported")},
+          {"422", described("A model failed; body as for 200")},
+          {"429", described("Too many waiting requests")},
+          {"500", described("A bug, or a worker died")},
+          {"504", described("The time limit was exceeded")}};
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ void Server::State::Serve(const ServedCommand& command,
   } catch (const NotAnswered& no) {
     static constexpr std::array<int, 3> kStatuses = {429, 504, 500};
     static constexpr const char* kReasons[] = {
-        "too many requests wait", "no answer in time", "the worker was lost"};
+        "too many requests wait", "no answer in time", "the worker died"};
     const auto why = static_cast<std::size_t>(no.why);
     SetError(kStatuses[why], kReasons[why], response);
     if (no.why == NoAnswer::kBusy) {
@@ -222,16 +222,17 @@ void Server::State::Serve(const ServedCommand& command,
 }
 
 std::string Server::State::MetricsText() {
-  return metrics.Text({{"workers", "Worker processes",
-                        static_cast<double>(options.pool.workers)},
-                       {"workers_busy", "Workers that answer a request now",
-                        static_cast<double>(pool.busy())},
-                       {"workers_replaced", "Workers started instead of others",
-                        static_cast<double>(pool.replaced())},
-                       {"queue", "Requests that wait for a worker",
-                        static_cast<double>(pool.waiting())},
-                       {"cache_bytes", "Bytes of answers that are kept",
-                        static_cast<double>(cache.bytes())}});
+  return metrics.Text(
+      {{"workers", "Worker processes",
+        static_cast<double>(options.pool.workers)},
+       {"workers_busy", "Workers that are answering a request",
+        static_cast<double>(pool.busy())},
+       {"workers_replaced", "Workers restarted after another died",
+        static_cast<double>(pool.replaced())},
+       {"queue", "Requests waiting for a worker",
+        static_cast<double>(pool.waiting())},
+       {"cache_bytes", "Size of the answer cache in bytes",
+        static_cast<double>(cache.bytes())}});
 }
 
 void Server::State::AddRoutes() {
@@ -326,8 +327,8 @@ Server::Server(ServerOptions options, std::vector<ServedCommand> commands)
   if (!is_bound) {
     throw Error(
         ErrorCode::kIo,
-        fmt::format("{}:{}: cannot be listened on: {}", wanted.address,
-                    wanted.port, WhyNotListening(wanted.address, wanted.port)));
+        fmt::format("{}:{}: cannot listen: {}", wanted.address, wanted.port,
+                    WhyNotListening(wanted.address, wanted.port)));
   }
 }
 

@@ -27,8 +27,8 @@ namespace {
 constexpr char kAdaptExamples[] =
     "ROWS is what `foretell measure` prints with --csv or --json, or a CSV\n"
     "table with the columns model, batch, latency_ms and optionally\n"
-    "memory_mib, energy_j, inputs: docs/adapting.md. Exit status 1: rows that\n"
-    "were left out got worse, and nothing is written.\n"
+    "memory_mib, energy_j, inputs: docs/adapting.md. Exit status 1: the\n"
+    "held-out rows got worse, and nothing is written.\n"
     "Examples:\n"
     "  foretell measure *.onnx --batch 1,32 --csv > rows.csv\n"
     "  foretell adapt rows.csv --device rtx-4090 --host cpp --out mine.json\n"
@@ -128,7 +128,7 @@ std::vector<Target> TargetsOf(const AdaptCommand& options,
       targets.push_back(target);
     } else if (count > 0) {
       PrintWarning(
-          fmt::format("{} is left alone: {} with {}, expected at least {}",
+          fmt::format("{} is not adapted: {} with {}, expected at least {}",
                       TargetName(target), Counted(count, "row"),
                       TargetField(target), kFewestRows));
     }
@@ -164,8 +164,8 @@ ExitCode RunAdapt(const AdaptCommand& options) {
   std::cout << FormatAdaptation(fit.adaptation);
   if (!fit.worse.empty() && !options.force) {
     PrintError(fmt::format(
-        "{}: rows that were left out got worse: {}; nothing is written "
-        "(--figure takes others, --force writes it)",
+        "{}: held-out rows got worse: {}; nothing is written (choose other "
+        "figures with --figure, or write anyway with --force)",
         options.rows, FormatWorse(fit)));
     return kExitDoesNotFit;
   }
@@ -177,10 +177,10 @@ ExitCode RunAdapt(const AdaptCommand& options) {
 
 void AddAdapt(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<AdaptCommand>();
-  CLI::App* command = app.add_subcommand(
-      "adapt",
-      "Correct the predictions of all models by measurements of your own GPU "
-      "(of one model: calibrate)");
+  CLI::App* command =
+      app.add_subcommand("adapt",
+                         "Correct predictions for all models with measurements "
+                         "from your own GPU (for one model: calibrate)");
   command->footer(kAdaptExamples);
   command->add_option("ROWS", options->rows, "Table of measurements")
       ->required();
@@ -191,9 +191,9 @@ void AddAdapt(CLI::App& app, ExitCode& exit_code) {
   command->remove_option(command->get_option("--adaptation"));
   AddNamedList(*command, "--figure", options->figures,
                {kAllTargets.begin(), kAllTargets.end()}, &TargetName,
-               "Figures to adapt; default: those that five rows have");
+               "Figures to adapt; default: those with at least five rows");
   command->add_flag("--force", options->force,
-                    "Write the file even where it makes rows worse");
+                    "Write the file even if it makes rows worse");
   command->callback([options, &exit_code] { exit_code = RunAdapt(*options); });
 }
 

@@ -23,9 +23,10 @@ namespace foretell::cli {
 namespace {
 
 constexpr char kAdviseExamples[] =
-    "Every remedy is traced and simulated as the step itself is. Memory is\n"
-    "judged as by `foretell fits` with the same flags. Exit status 1: neither\n"
-    "the step nor any combination that was tried fits.\n"
+    "Traces and simulates every remedy like the step itself. Judges memory as\n"
+    "`foretell fits` does with the same flags. Exit status 1: neither the "
+    "step\n"
+    "nor any combination that was tried fits.\n"
     "Examples:\n"
     "  foretell advise model.pt2 --mode training --optimizer adamw --batch 64\n"
     "  foretell advise model.onnx --batch 512 --profile 1g.5gb\n"
@@ -142,25 +143,25 @@ ExitCode RunAdvise(const AdviseOptions& options) {
 void AddAdvise(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<AdviseOptions>();
   CLI::App* command = app.add_subcommand(
-      "advise", "What would make a step fit: each remedy simulated");
+      "advise", "Simulate remedies for a step that does not fit");
   command->footer(kAdviseExamples);
   options->model.AddTo(*command, /*many=*/false);
   command
       ->add_option("-b,--batch", options->batch,
-                   "Batch size: the leading dimension of every input; without "
-                   "it no smaller one is tried")
+                   "Batch size: the leading dimension of every input; if "
+                   "unset, smaller batches are not tried")
       ->check(AboveZero());
   options->predictor.AddTo(*command, options->model.run);
   AddFitFlags(*command, options->limits);
   command->add_option("--try-trainable", options->trainable,
-                      "A remedy: only parameters in whose names this regular "
-                      "expression is found are trained");
+                      "Remedy: train only parameters whose names match this "
+                      "regular expression");
   command->add_option_function<std::string>(
       "--try-lora",
       [options](const std::string& text) {
         options->lora = ParseLora("--try-lora", text);
       },
-      "A remedy: adapters as --lora makes them");
+      "Remedy: LoRA adapters, written as for --lora");
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->callback([options, &exit_code] {
     exit_code = AnswerForModels(

@@ -64,9 +64,9 @@ Calibration ToCalibration(const CalibrationPlan& plan, const SweptModel& model,
 std::string Worsening(const surrogate::GapFit& fit) {
   if (!(fit.after > fit.before)) return "";
   return fmt::format(
-      "the gap makes estimates worse: mean error {} without it, {} on rows "
-      "left "
-      "out with it; predict without --adaptation, or measure more runs",
+      "the correction makes estimates worse: mean error {} without it, {} on "
+      "held-out rows with it; predict without --adaptation, or measure more "
+      "runs",
       FormatPercent(fit.before, 2), FormatPercent(fit.after, 2));
 }
 
@@ -98,8 +98,8 @@ void AddRunsFlags(CLI::App& command, CalibrationPlan& calibrate) {
       ->capture_default_str();
   command
       .add_option("--sweep", calibrate.sweep,
-                  "Factors with their values, as of `foretell fit`; ranges are "
-                  "thinned out to three or four")
+                  "Factors and their values, as in `foretell fit`; ranges are "
+                  "reduced to three or four values")
       ->required();
   command.add_flag("--resident", calibrate.resident,
                    "Host memory of the whole process instead of that of "
@@ -109,11 +109,12 @@ void AddRunsFlags(CLI::App& command, CalibrationPlan& calibrate) {
 void AddCheckFlags(CLI::App& command, CalibrationPlan& calibrate) {
   command
       .add_option("--checks", calibrate.checks,
-                  "Random points, measured to judge the gap by")
+                  "Random points to measure as a test of the correction")
       ->check(FromZero())
       ->capture_default_str();
-  command.add_flag("--random", calibrate.random,
-                   "Fit another gap to as many random points, to compare");
+  command.add_flag(
+      "--random", calibrate.random,
+      "Fit a second correction to as many random points, for comparison");
   command.add_option("--seed", calibrate.seed, "Seed of random points")
       ->capture_default_str();
   command
@@ -127,10 +128,10 @@ void AddCheckFlags(CLI::App& command, CalibrationPlan& calibrate) {
 
 void AddCalibrate(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<CalibrateCommand>();
-  CLI::App* command = app.add_subcommand(
-      "calibrate",
-      "Correct the memory of one model by a few chosen runs of it (of all "
-      "models: adapt)");
+  CLI::App* command =
+      app.add_subcommand("calibrate",
+                         "Correct the memory of one model with a few measured "
+                         "runs of it (for all models: adapt)");
   command->footer(kCalibrateExamples);
   options->plan.model.run.host = Host::kCpp;
   command
@@ -142,8 +143,9 @@ void AddCalibrate(CLI::App& app, ExitCode& exit_code) {
   AddCheckFlags(*command, options->plan);
   options->plan.model.AddInputFlag(*command);
   options->plan.model.AddTraceFlags(*command, /*with_loop=*/false);
-  command->add_option("--out", options->out,
-                      "File to store the gap in, for `predict --adaptation`");
+  command->add_option(
+      "--out", options->out,
+      "File to store the correction in, for `predict --adaptation`");
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->callback([options, &exit_code] {
     exit_code = AnswerForModels(

@@ -120,7 +120,7 @@ void RequireEnough(const CalibrationRuns& runs) {
   throw Error(
       ErrorCode::kUnsupported,
       fmt::format("{} of {} could be measured, and a polynomial of {} needs "
-                  "{}; the first that failed: {}: {}",
+                  "{}; first failure: {}: {}",
                   there, Counted(there + std::ssize(runs.failed), "run"),
                   Counted(factors, "factor"), needed,
                   runs.failed.front().status, runs.failed.front().message));

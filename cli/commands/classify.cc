@@ -86,7 +86,7 @@ std::string UnlikeLearned(const ClassifiedStep& step) {
   if (is_alike && step.setup.empty()) return "";
   return fmt::format(
       "classes were learned from steps of {} in fp32 in PyTorch's plain loop; "
-      "this one has {}, {}{}",
+      "this step has {}, {}{}",
       fmt::join(optimizers, " and "), step.optimizer,
       PrecisionName(step.precision), SetupText(step.setup));
 }
@@ -159,7 +159,7 @@ nlohmann::ordered_json ToJson(const ClassifiedStep& step) {
 void RequireTrainingMode(const ModelOptions& model) {
   if (model.run.mode == Mode::kTraining) return;
   throw Error(ErrorCode::kInvalidArgument,
-              "--mode inference: classes of memory are of training steps");
+              "--mode inference: memory classes exist for training steps only");
 }
 
 /// Answers steps by the ensemble of the checkpoint, or by a built-in one.
@@ -230,17 +230,18 @@ void AddClassify(CLI::App& app, ExitCode& exit_code) {
   options->model.run.mode = Mode::kTraining;
   options->model.run.optimizer = Optimizer::kAdam;
   CLI::App* command = app.add_subcommand(
-      "classify", "Memory of a training step as a class, with probabilities");
+      "classify", "Memory class of a training step, with probabilities");
   command->footer(kClassifyExamples);
   options->model.AddTo(*command, /*many=*/true);
   command
-      ->add_option("--estimator", options->estimator,
-                   "transformer: sequence of layers; mlp: their counts")
+      ->add_option(
+          "--estimator", options->estimator,
+          "transformer: reads the sequence of layers; mlp: their counts")
       ->check(CLI::IsMember({"transformer", "mlp"}))
       ->capture_default_str();
-  command->add_option("--checkpoint", options->checkpoint,
-                      "Ensemble of `memory-classes train` instead of those "
-                      "built in");
+  command->add_option(
+      "--checkpoint", options->checkpoint,
+      "Ensemble written by `memory-classes train`, instead of a built-in one");
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->callback([options, &exit_code] {
     exit_code = AnswerFor(

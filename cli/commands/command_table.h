@@ -41,12 +41,12 @@ inline constexpr CommandRow kCommands[] = {
     {"compare", Home::kForetell, &AddCompare},
     {"adapt", Home::kForetell, &AddAdapt},
     {"fit", Home::kLab, kInLab ? &AddFit : nullptr,
-     "A formula of memory, latency or energy, from a table or a sweep"},
+     "Fit a formula for memory, latency or energy to a table or a sweep"},
     {"calibrate", Home::kLab, kInLab ? &AddCalibrate : nullptr,
-     "Correct the memory of one model by a few chosen runs of it (of all "
+     "Correct the memory of one model with a few measured runs of it (for all "
      "models: adapt)"},
     {"plan", Home::kLab, kInLab ? &AddPlan : nullptr,
-     "Largest resolution, length, tile or chunk that fits a memory (batch of "
+     "Largest resolution, length, tile or chunk that fits in memory (batch of "
      "a model: max-batch)"},
     {"measure", Home::kLab, kInLab ? &AddMeasure : nullptr,
      "Real latency, memory and energy of models on a device"},
@@ -59,16 +59,16 @@ inline constexpr CommandRow kCommands[] = {
     {"train", Home::kLab, kInLab ? &AddTrain : nullptr,
      "Train a graph network on the labels of a dataset"},
     {"evaluate", Home::kLab, kInLab ? &AddEvaluate : nullptr,
-     "Judge a checkpoint, or the analytic model, by labels"},
+     "Compare a checkpoint, or the analytic model, with labels"},
     {"compare-networks", Home::kLab, kInLab ? &AddCompareNetworks : nullptr,
-     "Train several networks from several seeds on one split"},
+     "Train several networks with several seeds on one split"},
     {"cross-validate", Home::kLab, kInLab ? &AddCrossValidate : nullptr,
-     "Predict every sample by a network that has not seen its family, network, "
+     "Predict every sample with a network trained without its family, network, "
      "point or device"},
     {"classify", Home::kLab, kInLab ? &AddClassify : nullptr,
-     "Memory of a training step as a class, with probabilities"},
+     "Memory class of a training step, with probabilities"},
     {"memory-classes", Home::kLab, kInLab ? &AddMemoryClasses : nullptr,
-     "Learn classes of training memory for `classify`"},
+     "Train memory classifiers for `classify`"},
     {"serve", Home::kLab, kInLab ? &AddServe : nullptr,
      "Answer predictions over HTTP, for schedulers"},
     {"doctor", Home::kForetell, &AddDoctor},

@@ -28,10 +28,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kCompareExamples[] =
-    "The cheapest device that holds the step comes first, by the prices of\n"
-    "the file (CSV: device,usd_per_hour); without a price the fastest. Exit\n"
-    "status 1: none holds it. foretell has no prices of its own.\n"
-    "`foretell compare-networks` compares networks that predict.\n"
+    "Sorts devices that hold the step by cost, with the prices of a file\n"
+    "(CSV: device,usd_per_hour); without prices by latency. Exit status 1: no\n"
+    "device holds the step. foretell has no built-in prices.\n"
+    "`foretell compare-networks` compares prediction networks.\n"
     "Examples:\n"
     "  foretell compare model.onnx --batch 8\n"
     "  foretell compare model.onnx --batch 8 --devices a100-sxm4-40gb,a30 "
@@ -188,7 +188,7 @@ ExitCode RunCompare(const CompareOptions& options) {
 void AddCompare(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* command = app.add_subcommand(
-      "compare", "Which device does a step for the least money");
+      "compare", "Find the device that runs a step at the lowest cost");
   command->footer(kCompareExamples);
   options->model.AddTo(*command, /*many=*/false);
   command
@@ -206,9 +206,9 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--prices", options->prices,
                       "CSV file with the columns device and usd_per_hour");
   command->add_flag("--json", options->json, "JSON document on stdout");
-  command->add_option("--html", options->html,
-                      "Page with the devices side by side, in addition to the "
-                      "output");
+  command->add_option(
+      "--html", options->html,
+      "HTML page that compares the devices, in addition to the output");
   command->callback([options, &exit_code] {
     exit_code = AnswerForModels(
         options->model.models, [&] { return RunCompare(*options); },

@@ -82,7 +82,7 @@ void AddCompareNetworks(CLI::App& app, ExitCode& exit_code) {
   compare->learning.options.epochs = 10;
   CLI::App* command = app.add_subcommand(
       "compare-networks",
-      "Train several networks from several seeds on one split");
+      "Train several networks with several seeds on one split");
   AddLabelFlags(*command, compare->options.samples);
   AddInputFlags(*command, compare->options.samples);
   compare->learning.AddTo(*command, /*with_network=*/false);
@@ -90,12 +90,14 @@ void AddCompareNetworks(CLI::App& app, ExitCode& exit_code) {
                &learned::NetworkKindName, "Which to compare")
       ->default_str("gat gcn gin mlp pmgns");
   command
-      ->add_option("--seeds", compare->options.seeds, "One training for each")
+      ->add_option("--seeds", compare->options.seeds,
+                   "Seeds; each network is trained once per seed")
       ->delimiter(',')
       ->capture_default_str();
   command
-      ->add_option("--out", compare->options.folder,
-                   "Folder of the results; what is in it is not repeated")
+      ->add_option(
+          "--out", compare->options.folder,
+          "Folder for results; trainings already in it are not repeated")
       ->required();
   command->add_flag("--json", compare->json, "JSON document on stdout");
   command->add_flag("--markdown", compare->markdown, "A table in Markdown");

@@ -77,16 +77,16 @@ void AddFoldFlags(CLI::App& command,
   AddNamed(command, "--folds", options.kind,
            {FoldKind::kFamily, FoldKind::kModel, FoldKind::kRandom,
             FoldKind::kDevice},
-           &training::FoldKindName, "What is left out together");
+           &training::FoldKindName, "Unit that a fold leaves out");
   command.add_option("--k", options.folds, "Number of folds")
       ->capture_default_str();
   command
       .add_option("--fold-seed", options.seed,
-                  "Seed of the division into folds")
+                  "Seed for the division into folds")
       ->capture_default_str();
   command
       .add_option("--out", options.folder,
-                  "Folder of the results; folds in it are not repeated")
+                  "Folder for results; folds already in it are not repeated")
       ->required();
 }
 
@@ -97,7 +97,7 @@ void AddCrossValidate(CLI::App& app, ExitCode& exit_code) {
   validate->options.samples.split = training::kNoSplit;
   CLI::App* command =
       app.add_subcommand("cross-validate",
-                         "Predict every sample by a network that has not seen "
+                         "Predict every sample with a network trained without "
                          "its family, network, point or device");
   AddLabelFlags(*command, validate->options.samples);
   AddInputFlags(*command, validate->options.samples);

@@ -47,19 +47,19 @@ ExitCode RunCheck(const std::string& path) {
 void AddDatasetMerge(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<MergeCommand>();
   CLI::App* command =
-      app.add_subcommand("merge", "Put the files of several workers together");
+      app.add_subcommand("merge", "Merge the files of several workers");
   command->add_option("DATASET", options->inputs, "Datasets")->required();
-  command->add_option("-o,--out", options->out, "Dataset; made when missing")
+  command->add_option("-o,--out", options->out, "Dataset; created if missing")
       ->required();
   command->add_flag("--salvage", options->options.salvage,
-                    "Take what is sound of damaged files");
+                    "Salvage intact rows from damaged files");
   command->callback([options, &exit_code] { exit_code = RunMerge(*options); });
 }
 
 void AddDatasetCheck(CLI::App& app, ExitCode& exit_code) {
   auto path = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand(
-      "check", "Look for damage: pages, schema, checksums, references");
+      "check", "Check for damage: pages, schema, checksums, references");
   command->add_option("DATASET", *path, "Dataset")->required();
   command->callback([path, &exit_code] { exit_code = RunCheck(*path); });
 }

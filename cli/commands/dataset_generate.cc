@@ -125,21 +125,22 @@ void AddTraceFlags(CLI::App& command, dataset::GenerateOptions& run) {
       ->capture_default_str();
   command
       .add_option("--attempts", run.max_attempts,
-                  "Attempts in all before a point is given up")
+                  "Total attempts before a point is skipped")
       ->check(AboveZero())
       ->capture_default_str();
   command
       .add_option("--deadline", run.deadline_s,
-                  "Seconds that one trace may take")
+                  "Time limit of one trace in seconds")
       ->check(AboveZero())
       ->capture_default_str();
   command
-      .add_option("--commit-every", run.commit_every_s,
-                  "Seconds of work that a crash may cost")
+      .add_option(
+          "--commit-every", run.commit_every_s,
+          "Seconds between commits: the most work that a crash can lose")
       ->check(FromZero())
       ->capture_default_str();
   command.add_flag("--retry", run.retry_given_up,
-                   "Try again what was given up");
+                   "Retry points that were skipped after too many failures");
 }
 
 }  // namespace
@@ -147,25 +148,27 @@ void AddTraceFlags(CLI::App& command, dataset::GenerateOptions& run) {
 void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<GenerateCommand>();
   CLI::App* command = app.add_subcommand(
-      "generate", "Trace models into a dataset; does only what is missing");
+      "generate",
+      "Trace models into a dataset; points already traced are skipped");
   command->footer(kDatasetGenerateExamples);
   options->model.AddTo(*command, /*many=*/true, /*with_loop=*/false);
   command->get_option("MODEL")->required(false);
   command->add_option("--sweep", options->sweep, "Networks of the zoo: dippm");
   command->add_option("--files", options->files,
                       "Model files or folders of them");
-  command->add_option("-o,--out", options->out, "Dataset; made when missing")
+  command->add_option("-o,--out", options->out, "Dataset; created if missing")
       ->required();
   command
       ->add_option("--shard", options->shard,
-                   "Part of the models, e.g. 2/8, for one of 8 workers")
+                   "Part of the models for one worker, e.g. 2/8")
       ->capture_default_str();
   command->add_option("--input-table", options->input_table,
                       "CSV with the columns model and input (3x224x224), for "
-                      "files that do not say");
+                      "files that do not state input shapes");
   command
       ->add_option("--batches-from", options->batches_from,
-                   "CSV with the columns model and batch: only these points")
+                   "CSV with the columns model and batch; restricts the run to "
+                   "these points")
       ->excludes("--batch");
   AddTraceFlags(*command, options->run);
   command->callback([options, &exit_code] {
@@ -178,15 +181,15 @@ void AddDatasetTrace(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<TraceCommand>();
   CLI::App* command = app.add_subcommand(
       "trace",
-      "Trace points under the runs that their labels state: autocast, grad "
-      "mode, an older PyTorch; does only what is missing");
+      "Trace points with the run settings of their labels: autocast, grad "
+      "mode, an older PyTorch; points already traced are skipped");
   command->footer(
       "Examples:\n"
       "  foretell dataset trace d.sqlite");
   command->add_option("DATASET", options->dataset, "Dataset")->required();
   command->add_option("--files", options->files,
-                      "Folder that has the model files now; default: where "
-                      "they were when the dataset was generated");
+                      "Current folder of the model files; default: their "
+                      "location when the dataset was generated");
   AddTraceFlags(*command, options->run);
   command->callback([options, &exit_code] { exit_code = RunTrace(*options); });
 }

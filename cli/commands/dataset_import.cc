@@ -96,23 +96,26 @@ void AddPairs(CLI::App& command, const char* name,
 void AddDatasetImport(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<ImportCommand>();
   CLI::App* command = app.add_subcommand(
-      "import", "Join labels that were measured elsewhere, from a CSV table");
+      "import", "Import labels measured elsewhere from a CSV table");
   command->footer(kDatasetImportExamples);
   command->add_option("TABLE", options->table, "CSV, plain or gzipped")
       ->required();
   command->add_option("--into", options->into, "Dataset")->required();
   command->add_option("--source", options->source, "Who measured")->required();
-  AddPairs(*command, "--map", options->maps, "COLUMN=FIELD of this table");
-  AddPairs(*command, "--set", options->sets, "FIELD=VALUE for all rows");
+  AddPairs(*command, "--map", options->maps,
+           "COLUMN=FIELD: column of the table that holds a field");
+  AddPairs(*command, "--set", options->sets,
+           "FIELD=VALUE: sets a field in all rows");
   AddPairs(*command, "--where", options->wheres,
-           "COLUMN=VALUE: only such rows; several values of one column are "
-           "alternatives");
+           "COLUMN=VALUE: keeps only matching rows; repeat a column to accept "
+           "several values");
   AddPairs(*command, "--word", options->words,
-           "FIELD:THEIRS=OURS: what the table calls it, and what we do");
+           "FIELD:THEIRS=OURS: replaces the table's word THEIRS by foretell's "
+           "word OURS");
   command
       ->add_option("--problems", options->problems,
-                   "some: the first twenty rows that did not join, on stderr; "
-                   "all: on stdout")
+                   "some: prints the first twenty rows without a point on "
+                   "stderr; all: every one on stdout")
       ->check(CLI::IsMember({"some", "all"}));
   command->add_flag("--replace", options->replace,
                     "Replace labels of this source that differ");

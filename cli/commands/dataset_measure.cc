@@ -72,39 +72,40 @@ ExitCode RunMeasure(const MeasureCommand& command) {
 void AddDatasetMeasure(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<MeasureCommand>();
   CLI::App* command = app.add_subcommand(
-      "measure", "Measure the points that have no label yet, one process each");
+      "measure", "Measure points without a label, each in its own process");
   command->footer(kDatasetMeasureExamples);
   command->add_option("DATASET", options->dataset, "Dataset")->required();
   command->add_option("-o,--out", options->out,
-                      "Own file for the labels of this worker, for `merge`; "
+                      "Separate file for this worker's labels, for `merge`; "
                       "default: the dataset itself");
   command->add_option("--device", options->setup.device, "cuda:0, cpu, MIG-…")
       ->capture_default_str();
   command->add_option("--device-name", options->name,
-                      "Device in the labels, e.g. a100-sxm4-40gb; default: "
-                      "what --device says");
+                      "Device name in the labels, e.g. a100-sxm4-40gb; "
+                      "default: that of --device");
   command->add_option("--shard", options->shard, "Part of the points: 2/8")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "Another order of the points")
+  command
+      ->add_option("--seed", options->seed, "Seed for the order of the points")
       ->capture_default_str();
   AddMeasuredRunFlags(*command, options->setup.run);
   AddTrust(*command, options->setup.options);
   command
       ->add_option("--energy-every", options->energy_every,
-                   "Every n-th point with energy")
+                   "Measure energy at every n-th point")
       ->check(AboveZero())
       ->capture_default_str();
   command
       ->add_option("--attempts", options->attempts,
-                   "Attempts in all before a point is given up")
+                   "Total attempts before a point is skipped")
       ->check(AboveZero())
       ->capture_default_str();
   command->add_option("--limit", options->limit, "Points at most");
   command->add_option("--minutes", options->minutes,
-                      "Starts no point after so many minutes");
+                      "Minutes after which no further point is started");
   command
       ->add_option("--deadline", options->setup.options.deadline_s,
-                   "Seconds that one point may take")
+                   "Time limit of one point in seconds")
       ->check(AboveZero())
       ->capture_default_str();
   command->callback(

@@ -83,7 +83,7 @@ ExitCode RunSimulate(const SimulateCommand& command) {
 void AddDatasetSimulate(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<SimulateCommand>();
   CLI::App* command = app.add_subcommand(
-      "simulate", "Fill in labels from predictions, marked simulated");
+      "simulate", "Fill in missing labels with predictions, marked simulated");
   command->add_option("DATASET", options->dataset, "Dataset")->required();
   options->predictor.AddTo(*command, options->run);
   command->add_option("--shard", options->shard, "Part of the points: 2/8")

@@ -113,26 +113,26 @@ void AddDatasetSplit(CLI::App& app, ExitCode& exit_code) {
   command->add_option("DATASET", options->dataset, "Dataset")->required();
   command
       ->add_option("--kind", options->kind,
-                   "random: 70/15/15; configuration: the same, batches of one "
-                   "model together; family: one family is the test part")
+                   "random: 70/15/15; configuration: the same, but keeps the "
+                   "batches of a model together; family: tests on one family")
       ->check(CLI::IsMember({"random", "configuration", "family"}))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Another division")
       ->capture_default_str();
   command->add_option(
       "--family", options->family,
-      "Family to leave out, for --kind family; default: a split for each");
+      "Test family for --kind family; default: one split per family");
   command->add_option("--name", options->name,
-                      "Default: kind, family and seed");
+                      "Name of the split; default: from kind, family and seed");
   command->callback([options, &exit_code] { exit_code = RunSplit(*options); });
 }
 
 void AddDatasetExport(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<ExportCommand>();
   CLI::App* command = app.add_subcommand(
-      "export", "Write tables and arrays that other programs load");
+      "export", "Write tables and arrays for other programs");
   command->add_option("DATASET", options->dataset, "Dataset")->required();
-  command->add_option("-o,--out", options->out, "Folder; made when missing")
+  command->add_option("-o,--out", options->out, "Folder; created if missing")
       ->required();
   command->add_option("--format", options->format, "Tables and arrays")
       ->check(CLI::IsMember({"csv+npz"}))

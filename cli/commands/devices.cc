@@ -17,12 +17,12 @@ void AddDevices(CLI::App& app, ExitCode& exit_code) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("devices", "GPUs and environments that are known");
-  command->footer("docs/adding_a_device.md says how to add one.");
+      app.add_subcommand("devices", "List known GPUs and environments");
+  command->footer("docs/adding_a_device.md explains how to add one.");
   command->add_option("--device-file", options->device.device_files,
-                      "JSON file of a further device");
+                      "JSON file that adds a device");
   command->add_option("--environment-file", options->device.environment_files,
-                      "JSON file of further environments");
+                      "JSON file that adds environments");
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->callback([options, &exit_code] {
     const DeviceCatalog catalog = options->device.Catalog();

@@ -57,11 +57,10 @@ std::vector<Side> SidesOf(const ModelOptions& model) {
   std::vector<std::int64_t> batches = model.batches;
   const bool is_pair = names.size() == 2 || batches.size() == 2;
   if (!is_pair || names.size() > 2 || batches.size() > 2) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("diff got {} and {}, expected two of either and no more",
-                    Counted(names.size(), "model"),
-                    Counted(batches.size(), "batch size")));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("diff got {} and {}, expected exactly two in total",
+                            Counted(names.size(), "model"),
+                            Counted(batches.size(), "batch size")));
   }
   if (names.size() == 1) names.push_back(names.front());
   if (batches.size() == 1) batches.push_back(batches.front());
@@ -128,7 +127,8 @@ void AddDiff(CLI::App& app, ExitCode& exit_code) {
   options->model.AddTo(*command, /*many=*/true);
   command->get_option("MODEL")->expected(1, 2);
   options->predictor.AddTo(*command, options->model.run);
-  command->add_option("--modules", options->modules, "Modules that are listed")
+  command
+      ->add_option("--modules", options->modules, "Number of modules to list")
       ->capture_default_str();
   CLI::Option* json =
       command->add_flag("--json", options->json, "JSON document on stdout");

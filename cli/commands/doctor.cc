@@ -16,10 +16,10 @@ namespace {
 
 constexpr int kDoctorSchemaVersion = 1;
 constexpr char kDoctorExamples[] =
-    "Says what is installed and tries it: which LibTorch, which locks of the\n"
-    "kernel, a GPU, data, hosts that were measured, and a prediction. Ends "
-    "with\n"
-    "status 3 where a part is broken.\n"
+    "Reports and tests the installation: LibTorch, the kernel's sandbox\n"
+    "features, a GPU, data, measured hosts, and a prediction. Exit status 3: "
+    "a\n"
+    "part is broken.\n"
     "Example:\n"
     "  foretell doctor";
 
@@ -47,8 +47,7 @@ std::string FormatFindingsJson(const std::vector<Finding>& findings) {
 
 void AddDoctor(CLI::App& app, ExitCode& exit_code) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command =
-      app.add_subcommand("doctor", "What is installed, and whether it works");
+  CLI::App* command = app.add_subcommand("doctor", "Check the installation");
   command->footer(kDoctorExamples);
   command->add_flag("--json", *json, "JSON document on stdout");
   command->callback([json, &exit_code] {

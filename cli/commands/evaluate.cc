@@ -52,19 +52,19 @@ ExitCode RunEvaluate(const EvaluateCommand& command) {
 void AddJudgeFlags(CLI::App& command, EvaluateCommand& evaluate) {
   training::JudgeOptions& options = evaluate.options;
   command.add_option("--checkpoint", options.checkpoint,
-                     "best.safetensors of a run");
+                     "best.safetensors of a training run");
   command.add_flag("--analytic", evaluate.analytic,
-                   "Judge the analytic model alone");
+                   "Evaluate the analytic model alone");
   command.add_flag_callback(
       "--prior-from-labels",
       [&options] { options.samples.prior = training::PriorSource::kLabels; },
-      "Take the prior from simulated labels of the dataset");
+      "Read the prior from the dataset's simulated labels");
   AddNamed(command, "--part", options.part,
            {Part::kTrain, Part::kValidation, Part::kTest}, &training::PartName,
-           "Part of the split to judge by");
+           "Part of the split to evaluate on");
   command
       .add_option("--compute", options.compute,
-                  "Where to compute: cpu, cuda, cuda:1")
+                  "Device to compute on: cpu, cuda, cuda:1")
       ->capture_default_str();
 }
 
@@ -73,13 +73,13 @@ void AddJudgeFlags(CLI::App& command, EvaluateCommand& evaluate) {
 void AddEvaluate(CLI::App& app, ExitCode& exit_code) {
   auto evaluate = std::make_shared<EvaluateCommand>();
   CLI::App* command = app.add_subcommand(
-      "evaluate", "Judge a checkpoint, or the analytic model, by labels");
+      "evaluate", "Compare a checkpoint, or the analytic model, with labels");
   AddLabelFlags(*command, evaluate->options.samples);
   command->get_option("--dataset")->required();
   AddJudgeFlags(*command, *evaluate);
-  command->add_option("--csv", evaluate->csv, "Write every prediction here");
+  command->add_option("--csv", evaluate->csv, "CSV file for every prediction");
   command->add_option("--html", evaluate->html,
-                      "Page with predictions against labels");
+                      "HTML page that plots predictions against labels");
   command->add_flag("--json", evaluate->json, "JSON document on stdout");
   command->add_flag("--markdown", evaluate->markdown, "Tables in Markdown");
   command->callback(

@@ -31,11 +31,9 @@ using surrogate::kWantedError;
 using SurrogateMethod = surrogate::Method;
 
 constexpr char kFitExamples[] =
-    "A table: CSV with a header and numbers. A model with --sweep: "
-    "predictions\n"
-    "at points of the sweep are the rows, and the formula that is best on "
-    "some\n"
-    "of them is printed with its error on others: docs/fit.md.\n"
+    "Fits a CSV table with a header and numbers. For a model with --sweep the\n"
+    "rows are predictions at points of the sweep: some choose the formula,\n"
+    "others give the error that is printed with it: docs/fit.md.\n"
     "Examples:\n"
     "  foretell fit rows.csv --target memory --method symbolic,linear\n"
     "  foretell fit rows.csv --judge mine.json\n"
@@ -69,8 +67,8 @@ void WarnOfCoarseFormula(const FitCommand& command,
   if (command.sweep.empty() || error <= kWantedError) return;
   const std::string_view why =
       ParseTarget(command.target) == Target::kMemory
-          ? "memory grows in stairs and by whichever layer is largest"
-          : "other sizes take other kernels, and small ones wait for the host";
+          ? "memory grows in steps, and the layer that sets the peak changes"
+          : "kernels change with size, and small sizes wait for the host";
   PrintNote(fmt::format(
       "the formula is {} off, more than {}: {}; sweep a smaller range, or ask "
       "`foretell predict` for the point",
@@ -82,7 +80,7 @@ ExitCode RunJudge(const FitCommand& command) {
       surrogate::FittedFromJson(ReadText(command.judge), command.judge);
   if (!command.target.empty() && command.target != fitted.target) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: says '{}', and --target is '{}'",
+                fmt::format("{}: target is '{}', but --target is '{}'",
                             command.judge, fitted.target, command.target));
   }
   RequireTable(command.input());
@@ -99,7 +97,7 @@ ExitCode RunFit(const FitCommand& command) {
   if (!command.judge.empty()) return RunJudge(command);
   if (command.target.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
-                "fit needs --target, the column that a formula shall say");
+                "fit needs --target, the column to fit");
   }
   if (!command.out.empty()) RequireWritable(command.out);
   const bool sweeps = !command.sweep.empty();
@@ -122,11 +120,11 @@ ExitCode RunFit(const FitCommand& command) {
 void AddWhatToFit(CLI::App& command, FitCommand& fit) {
   command
       .add_option("TABLE", fit.model.models,
-                  "CSV table of numbers; with --sweep a model")
+                  "CSV table of numbers; with --sweep, a model")
       ->required()
       ->expected(1);
   command.add_option("--target", fit.target,
-                     "Column to fit; of a sweep memory, latency or energy");
+                     "Column to fit; with --sweep: memory, latency or energy");
   command
       .add_option("--columns", fit.columns,
                   "Columns that the formula may use; default: all others")
@@ -134,13 +132,13 @@ void AddWhatToFit(CLI::App& command, FitCommand& fit) {
       ->allow_extra_args(false);
   command
       .add_option("--held-out", fit.held_out,
-                  "Share of the table's rows that judge")
+                  "Share of the table's rows that are held out")
       ->capture_default_str();
   AddNamedList(command, "--method", fit.methods, surrogate::AllMethods(),
                static_cast<std::string_view (*)(SurrogateMethod)>(
                    &surrogate::MethodName),
-               "Methods to compare; default: symbolic, and of a sweep the "
-               "best that has a formula");
+               "Methods to compare; default: symbolic; with --sweep, the best "
+               "method that yields a formula");
   command
       .add_option("--seed", fit.evolve.seed,
                   "Seed of the held-out rows or points, and of the search")
@@ -159,7 +157,8 @@ void AddSearchFlags(CLI::App& command, FitCommand& fit) {
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   CLI::Option* judge = command.add_option(
-      "--judge", fit.judge, "Judge a stored model by the table, and fit none");
+      "--judge", fit.judge,
+      "Evaluate a stored model on the table instead of fitting one");
   command
       .add_option("--out", fit.out, "File to store the model in, for --judge")
       ->excludes(judge);
@@ -168,16 +167,15 @@ void AddSearchFlags(CLI::App& command, FitCommand& fit) {
 
 void AddSweepFlags(CLI::App& command, FitCommand& fit) {
   command.add_option("--sweep", fit.sweep,
-                     "Ranges of batch, resolution, named dimensions or fields "
-                     "of the zoo: batch=1..256,resolution=64..512:32");
+                     "Ranges of batch, resolution, named dimensions or zoo "
+                     "fields: batch=1..256,resolution=64..512:32");
   command
       .add_option("--points", fit.points,
-                  "Points of a sweep that fit and choose a formula, at most")
+                  "Most points of a sweep to fit and choose a formula with")
       ->check(CLI::Range(kFewestPoints, 10000))
       ->capture_default_str();
   command
-      .add_option("--checks", fit.checks,
-                  "Further points that judge it, at most")
+      .add_option("--checks", fit.checks, "Most further points to test it with")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   fit.model.AddInputFlag(command);
@@ -191,7 +189,8 @@ void AddSweepFlags(CLI::App& command, FitCommand& fit) {
 void AddFit(CLI::App& app, ExitCode& exit_code) {
   auto fit = std::make_shared<FitCommand>();
   CLI::App* command = app.add_subcommand(
-      "fit", "A formula of memory, latency or energy, from a table or a sweep");
+      "fit",
+      "Fit a formula for memory, latency or energy to a table or a sweep");
   command->footer(kFitExamples);
   AddSweepFlags(*command, *fit);
   AddWhatToFit(*command, *fit);

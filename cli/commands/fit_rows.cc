@@ -44,11 +44,11 @@ int FittingPoints(const FitCommand& command, int there) {
   const int asked = command.points + command.checks;
   const int fitting = std::min(command.points, there * command.points / asked);
   if (fitting >= kFewestPoints) return fitting;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--sweep {}: has {}, of which {} would be fitted, "
-                          "expected at least {}",
-                          command.sweep, Counted(there, "point"), fitting,
-                          kFewestPoints));
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "--sweep {}: has {}, and {} would be fitted, expected at least {}",
+          command.sweep, Counted(there, "point"), fitting, kFewestPoints));
 }
 
 }  // namespace
@@ -57,8 +57,8 @@ void RequireTable(const std::string& name) {
   const bool is_model = name.starts_with(zoo::kPrefix) || HasModelEnding(name);
   if (!is_model) return;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: is a model, expected a CSV table; a model is "
-                          "fitted over --sweep batch=1..256, say",
+              fmt::format("{}: is a model, expected a CSV table; to fit a "
+                          "model, add a sweep, e.g. --sweep batch=1..256",
                           name));
 }
 

@@ -24,10 +24,10 @@ namespace foretell::cli {
 namespace {
 
 constexpr char kFitsExamples[] =
-    "Exit status 0: within every limit; 1: not, or only when the allocator\n"
-    "gives cached memory back (0 with --tight). Memory is judged by the upper\n"
-    "end of its interval, latency and energy by their estimates (by the upper\n"
-    "ends with --strict).\n"
+    "Exit status 0: within every limit; 1: over a limit, or within it only if\n"
+    "the allocator releases cached memory (0 with --tight). Judges memory\n"
+    "by the upper end of its interval, latency and energy by their estimates\n"
+    "(with --strict by their upper ends).\n"
     "Examples:\n"
     "  foretell fits model.onnx --batch 8 --profile 1g.5gb\n"
     "  foretell fits model.onnx --batch 8 --max-memory 8000 --max-latency 20";
@@ -91,7 +91,7 @@ ExitCode RunFits(const FitsOptions& options) {
 void AddFits(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<FitsOptions>();
   CLI::App* command = app.add_subcommand(
-      "fits", "Says by its exit status whether models fit: a gate for CI");
+      "fits", "Check whether models fit and report it as exit status, for CI");
   command->footer(kFitsExamples);
   options->model.AddTo(*command, /*many=*/true);
   options->predictor.AddTo(*command, options->model.run);

@@ -18,9 +18,11 @@ namespace {
 
 constexpr char kHostExamples[] =
     "Calls operators of LibTorch on tiny tensors of the CPU and on meta, and\n"
-    "compares their CPU time with that on a reference host. The factor is how\n"
-    "long this machine takes to dispatch an operator, over the typical host\n"
-    "of published measurements; --host NAME predicts with it: docs/hosts.md.\n"
+    "compares their CPU time with that on a reference host. The factor is "
+    "this\n"
+    "machine's time to dispatch an operator divided by that of the typical\n"
+    "host of published measurements; --host NAME predicts with it:\n"
+    "docs/hosts.md.\n"
     "Examples:\n"
     "  foretell host\n"
     "  foretell host --name mine\n"
@@ -61,11 +63,11 @@ ExitCode RunHost(const HostOptions& options) {
 void AddHost(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<HostOptions>();
   CLI::App* command = app.add_subcommand(
-      "host", "How fast this machine dispatches operators, for --host");
+      "host", "Measure how fast this machine dispatches operators, for --host");
   command->footer(kHostExamples);
-  command->add_option("--name", options->name,
-                      "Name under which it is stored; an older one of that "
-                      "name is replaced");
+  command->add_option(
+      "--name", options->name,
+      "Name to store the host under; replaces an existing host of that name");
   command
       ->add_option("--batches", options->probes.batches,
                    "Timed batches per operator; the fastest counts")

@@ -74,8 +74,8 @@ void AddInspect(CLI::App& app, ExitCode& exit_code) {
   options->predictor.AddTo(*command, options->model.run);
   command
       ->add_option("--format", options->format,
-                   "text: a table; json; dot: Graphviz; graph: the text "
-                   "form that foretell reads back")
+                   "text: a table; json; dot: Graphviz; graph: text form that "
+                   "foretell can read")
       ->check(CLI::IsMember({"text", "json", "dot", "graph"}))
       ->capture_default_str();
   command->callback(

@@ -42,10 +42,11 @@ void GoOnAs(const std::filesystem::path& lab,
   execv(program.c_str(), words.data());
   const int error = errno;
   if (error == ENOENT) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: missing; it has what trains, measures or "
-                            "keeps datasets. `scripts/build {}` builds it",
-                            program, kLabName));
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("{}: missing; it has the commands that train, measure and "
+                    "manage datasets. `scripts/build {}` builds it",
+                    program, kLabName));
   }
   throw Error(ErrorCode::kIo, fmt::format("{}: cannot be started: {}", program,
                                           std::strerror(error)));

@@ -31,10 +31,11 @@ namespace foretell::cli {
 namespace {
 
 constexpr char kMaxBatchExamples[] =
-    "The largest batch that `foretell fits` accepts with the same flags: "
-    "memory\n"
-    "is judged by the upper end of its interval. What fits by the estimate\n"
-    "itself is said on stderr. Exit status 1: not even batch 1 fits.\n"
+    "Finds the largest batch that `foretell fits` accepts with the same "
+    "flags:\n"
+    "memory is judged by the upper end of its interval. The largest batch by\n"
+    "the estimate itself goes to stderr. Exit status 1: not even batch 1 "
+    "fits.\n"
     "Examples:\n"
     "  foretell max-batch model.onnx\n"
     "  foretell max-batch model.onnx --profile 2g.10gb --precision fp16\n"
@@ -82,7 +83,7 @@ void Print(const Search& search, bool as_json) {
     PrintWarning(found.model + ": " + warning);
   }
   if (!search.refusal.empty()) {
-    PrintNote("note: the model takes no more: " + search.refusal);
+    PrintNote("note: the model accepts no larger batch: " + search.refusal);
   }
 }
 

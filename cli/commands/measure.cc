@@ -148,9 +148,11 @@ void AddWhat(CLI::App& command, MeasureFlags& flags) {
 
 void AddHow(CLI::App& command, MeasureOptions& options) {
   command.add_flag("--energy", options.energy,
-                   "Joules per run, from NVML's or RAPL's counter; takes some "
-                   "ten seconds more");
-  command.add_option("--warmup", options.warmup_runs, "Runs before the timed")
+                   "Measure joules per run with NVML's or RAPL's counter; adds "
+                   "about ten seconds");
+  command
+      .add_option("--warmup", options.warmup_runs,
+                  "Warm-up runs before the timed ones")
       ->check(FromZero())
       ->capture_default_str();
   command.add_option("--min-runs", options.min_runs, "Fewest timed runs")
@@ -158,12 +160,12 @@ void AddHow(CLI::App& command, MeasureOptions& options) {
       ->capture_default_str();
   command
       .add_option("--min-seconds", options.min_seconds,
-                  "Timed runs go on for at least so long")
+                  "Minimum duration of the timed runs in seconds")
       ->check(FromZero())
       ->capture_default_str();
   command
       .add_option("--deadline", options.deadline_s,
-                  "Seconds after which a row is given up")
+                  "Time limit of a row in seconds")
       ->check(AboveZero())
       ->capture_default_str();
   command
@@ -178,8 +180,9 @@ void AddHow(CLI::App& command, MeasureOptions& options) {
       ->check(FromZero())
       ->capture_default_str();
   AddTrust(command, options);
-  command.add_option("--nvml", options.nvml_library,
-                     "NVIDIA's management library, when it is not found");
+  command.add_option(
+      "--nvml", options.nvml_library,
+      "Path of NVIDIA's management library (NVML), if it is not found");
 }
 
 }  // namespace
@@ -187,14 +190,14 @@ void AddHow(CLI::App& command, MeasureOptions& options) {
 void AddMeasure(CLI::App& app, ExitCode& exit_code) {
   auto flags = std::make_shared<MeasureFlags>();
   CLI::App* command = app.add_subcommand(
-      "measure", "Real latency, memory and energy of models on a device");
+      "measure", "Measure latency, memory and energy of models on a device");
   command->footer(kMeasureExamples);
   flags->model.run.host = Host::kCpp;
   AddWhat(*command, *flags);
   AddMeasuredRunFlags(*command, flags->model.run);
   AddHow(*command, flags->measure);
   command->add_option("--environment-out", flags->environment_out,
-                      "File for hardware and software of the rows, as JSON");
+                      "JSON file for the hardware and software of the rows");
   CLI::Option* json =
       command->add_flag("--json", flags->json, "JSON document on stdout");
   command->add_flag("--csv", flags->csv, "One line per row on stdout")

@@ -101,7 +101,8 @@ ExitCode RunInputs(const InputsCommand& command) {
 void AddInputs(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<InputsCommand>();
   CLI::App* command = app.add_subcommand(
-      "inputs", "What estimators see of measured steps, one JSON line each");
+      "inputs",
+      "Print the estimators' inputs for measured steps, one JSON line each");
   options->model.AddTraceFlags(*command);
   for (const char* said_by_table : {"--mode", "--optimizer"}) {
     command->remove_option(command->get_option(said_by_table));
@@ -246,7 +247,8 @@ void AddLearning(CLI::App& command, LearnCommand& options) {
       ->capture_default_str();
   command
       .add_option("--inputs", options.input_set,
-                  "published: GPUMemNet's; physics: the simulation besides")
+                  "published: GPUMemNet's inputs; physics: also those of the "
+                  "simulation")
       ->check(CLI::IsMember({"published", "physics"}))
       ->capture_default_str();
   command
@@ -266,7 +268,7 @@ void AddLearning(CLI::App& command, LearnCommand& options) {
 void AddLearn(CLI::App& app, ExitCode& exit_code) {
   auto train = std::make_shared<LearnCommand>();
   CLI::App* command =
-      app.add_subcommand("train", "Fit an ensemble, for `classify`");
+      app.add_subcommand("train", "Train an ensemble for `classify`");
   AddLearning(*command, *train);
   command->add_option("-o,--out", train->out, "Checkpoint to write")
       ->required();
@@ -278,10 +280,10 @@ void AddLearn(CLI::App& app, ExitCode& exit_code) {
   });
 
   auto judge = std::make_shared<LearnCommand>();
-  command = app.add_subcommand("cross-validate",
-                               "Classes of steps that were left out, as JSON");
+  command = app.add_subcommand(
+      "cross-validate", "Print predicted classes of held-out steps as JSON");
   AddLearning(*command, *judge);
-  command->add_option("--folds", judge->folds, "Parts of equal size")
+  command->add_option("--folds", judge->folds, "Number of equal parts")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   command->callback([judge, &exit_code] {
@@ -295,7 +297,7 @@ void AddLearn(CLI::App& app, ExitCode& exit_code) {
 
 void AddMemoryClasses(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "memory-classes", "Learn classes of training memory for `classify`");
+      "memory-classes", "Train memory classifiers for `classify`");
   command->require_subcommand(1);
   AddInputs(*command, exit_code);
   AddLearn(*command, exit_code);

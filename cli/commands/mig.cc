@@ -83,18 +83,18 @@ void PrintLayouts(const LayoutsCommand& options, const DeviceSpec& device) {
 void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
   auto options = std::make_shared<LayoutsCommand>();
   CLI::App* command = mig.add_subcommand(
-      "layouts", "Ways to divide a device: the maximal ones, or all");
+      "layouts", "List the ways to divide a device: the maximal ones, or all");
   options->device.AddTo(*command);
-  command->add_flag("--count", options->count, "Only how many there are");
-  command->add_flag("--all", options->all, "Those with room left, too");
+  command->add_flag("--count", options->count, "Print only their number");
+  command->add_flag("--all", options->all, "Include layouts with free slots");
   command
       ->add_option("--with", options->with,
-                   "Only those that hold these profiles: 3g.20gb,1g.5gb; one "
-                   "named twice has to be there twice")
+                   "Only layouts with these profiles: 3g.20gb,1g.5gb; name a "
+                   "profile twice to require two")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_flag("--without-double-memory", options->without_double_memory,
-                    "Leave the 1g profile with twice the memory out");
+                    "Leave out the 1g profile with double memory");
   command->add_flag("--media-extensions", options->layout.media_extensions,
                     "Use +me profiles, too");
   command->add_flag("--json", options->json,
@@ -159,14 +159,14 @@ ExitCode RunPack(const PackCommand& options) {
 void AddPack(CLI::App& mig, ExitCode& exit_code) {
   auto options = std::make_shared<PackCommand>();
   CLI::App* command = mig.add_subcommand(
-      "pack", "Several models into one layout, an instance for each");
+      "pack", "Pack several models into one layout, one instance each");
   command->footer(kPackExamples);
   options->model.AddTo(*command, /*many=*/true);
   command->get_option("MODEL")->required(false);
   options->predictor.AddTo(*command, options->model.run);
   command
       ->add_option("--job", options->jobs,
-                   "A model by name and memory, instead of a file: a=9000 "
+                   "Model given by name and memory instead of a file: a=9000 "
                    "(MiB), a=9GB")
       ->allow_extra_args(false);
   command

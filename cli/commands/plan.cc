@@ -17,13 +17,12 @@ namespace foretell::cli {
 namespace {
 
 constexpr char kPlanExamples[] =
-    "WHAT is a model, whose largest batch or resolution is found; or with "
-    "--shape an\n"
-    "algorithm, whose chunk is: convolution3d, fft, matmul, sort, stencil, or "
-    "one of\n"
-    "your own, learned from a few runs of --run. Exit status 1: not even the "
-    "smallest\n"
-    "fits. docs/planning.md\n"
+    "WHAT is a model: finds its largest batch or resolution. With --shape, "
+    "WHAT\n"
+    "is an algorithm: finds its largest chunk. Built in: convolution3d, fft,\n"
+    "matmul, sort, stencil; --run learns one from a few runs. Exit status 1: "
+    "not\n"
+    "even the smallest fits. docs/planning.md\n"
     "Examples:\n"
     "  foretell plan model.onnx --memory 16GiB --mode training\n"
     "  foretell plan zoo:unet3d --memory 16GiB --axis resolution --batch 1\n"
@@ -50,11 +49,9 @@ ExitCode RunPlan(const PlanOptions& options) {
 
 void AddMemoryFlags(CLI::App& command, PlanOptions& plan) {
   command.add_option("--memory", plan.memory,
-                     "Available memory, of a GPU or a worker: 16GiB, "
-                     "768MiB");
+                     "Available memory of a GPU or a worker: 16GiB, 768MiB");
   command
-      .add_option("--margin", plan.margin,
-                  "Share of the memory that is left free")
+      .add_option("--margin", plan.margin, "Share of the memory to leave free")
       ->check(CLI::Range(0.0, 0.99))
       ->capture_default_str();
   command.add_flag("--json", plan.json, "JSON document on stdout");
@@ -63,17 +60,16 @@ void AddMemoryFlags(CLI::App& command, PlanOptions& plan) {
 void AddModelFlags(CLI::App& command, PlanOptions& plan) {
   command
       .add_option("--axis", plan.axis,
-                  "What grows: batch, resolution (the edge of an image or "
-                  "of a volume's tile), a named dimension or a field of "
-                  "the zoo")
+                  "Axis to maximize: batch, resolution (the edge of an image "
+                  "or of a volume's tile), a named dimension or a zoo field")
       ->capture_default_str();
   command
-      .add_option("-b,--batch", plan.batch, "Batch where another axis grows")
+      .add_option("-b,--batch", plan.batch, "Batch size if --axis is not batch")
       ->check(AboveZero());
   command
-      .add_option("--step", plan.step,
-                  "Multiples of the axis to try; default: 1, of a resolution "
-                  "32")
+      .add_option(
+          "--step", plan.step,
+          "Step between the values to try; default: 1, for a resolution 32")
       ->check(AboveZero());
   command.add_option("--limit", plan.limit, "Largest value to try")
       ->check(AboveZero())
@@ -92,25 +88,25 @@ void AddVolumeFlags(CLI::App& command, PlanOptions& plan) {
   };
   add_list("--shape", plan.shape, "Elements of the volume along each axis")
       ->check(SizeInList());
-  command.add_option("--dtype", plan.dtype,
-                     "Type of its elements; default: f64, or that of "
-                     "--footprint");
+  command.add_option(
+      "--dtype", plan.dtype,
+      "Element type of the volume; default: f64, or that of --footprint");
   add_list("--align", plan.align,
-           "Chunks of the storage, of which ours are multiples")
+           "Chunks of the storage; the result is a multiple of them")
       ->check(SizeInList());
   add_list("--halo", plan.halo,
-           "Elements that a task reads beyond its chunk, on each side: for "
-           "all axes, or one per axis; default: the footprint's")
+           "Elements that a task reads beyond its chunk on each side: one "
+           "number, or one per axis; default: the footprint's")
       ->check(FromZero());
   add_list("--whole", plan.whole,
            "Axes that are not cut; default: the footprint's");
   command
       .add_option("--array", plan.arrays,
-                  "Axes of an array that is cut, where they are several: "
-                  "--array m,k --array k,n; default: the footprint's")
+                  "Axes of one of several arrays that are cut: --array m,k "
+                  "--array k,n; default: the footprint's")
       ->allow_extra_args(false);
   command.add_option("--footprint", plan.footprint,
-                     "Footprint that --out stored, in place of a built-in one");
+                     "Footprint stored by --out, instead of a built-in one");
 }
 
 void AddRunsFlags(CLI::App& command, PlanOptions& plan) {
@@ -120,17 +116,20 @@ void AddRunsFlags(CLI::App& command, PlanOptions& plan) {
                   "from its peak memory: python algo.py {shape}")
       ->excludes(command.get_option("--footprint"));
   command.add_option("--axes", plan.axes,
-                     "Blocks that may be run, slowest axis first: "
+                     "Range of blocks to run, slowest axis first: "
                      "z=16..128,y=16..128,x=16..128");
   command.add_option("--runs", plan.runs, "Runs at most")
       ->check(CLI::Range(4, 1000))
       ->capture_default_str();
-  command.add_option("--deadline", plan.deadline_s, "Seconds of a run at most")
+  command
+      .add_option("--deadline", plan.deadline_s,
+                  "Time limit of a run in seconds")
       ->check(AboveZero())
       ->capture_default_str();
-  command.add_option("--seed", plan.seed, "Seed of the blocks to choose from")
+  command.add_option("--seed", plan.seed, "Seed for choosing blocks")
       ->capture_default_str();
-  command.add_option("--note", plan.note, "Words that --out keeps as a source");
+  command.add_option("--note", plan.note,
+                     "Note on the source, stored by --out");
   command.add_option("--out", plan.out, "File to store the footprint in");
 }
 
@@ -146,10 +145,10 @@ std::int64_t PlanOptions::memory_bytes() const {
 
 void AddPlan(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<PlanOptions>();
-  CLI::App* command = app.add_subcommand(
-      "plan",
-      "Largest resolution, length, tile or chunk that fits a memory (batch of "
-      "a model: max-batch)");
+  CLI::App* command =
+      app.add_subcommand("plan",
+                         "Largest resolution, length, tile or chunk that fits "
+                         "in memory (batch of a model: max-batch)");
   command->footer(kPlanExamples);
   command
       ->add_option("WHAT", options->model.models,

@@ -107,9 +107,10 @@ LargestBatchFound MostSteps(const PlanOptions& options, const FitLimits& limits,
   } catch (const Error& error) {
     const bool tried_all = RefusesSize(error) && needed.empty();
     if (!tried_all || !axis.RefusesBySize()) throw;
-    throw Error(error.code(),
-                fmt::format("{}; nor was one of its doubles up to {} taken",
-                            error.what(), range.most * step));
+    throw Error(
+        error.code(),
+        fmt::format("{}; no doubling of it up to {} was accepted either",
+                    error.what(), range.most * step));
   }
 }
 

@@ -102,7 +102,7 @@ void RequireGeometry(const PlanOptions& options,
 Footprint LearnFootprint(const PlanOptions& options) {
   if (options.axes.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
-                "--run needs --axes, the blocks that may be run");
+                "--run needs --axes, the range of blocks to run");
   }
   const std::vector<surrogate::Axis> axes =
       surrogate::ParseAxes(options.axes, "--axes");
@@ -137,9 +137,9 @@ void WarnOfSmallRuns(const Footprint& footprint, double margin) {
                                 ? fmt::format("known to {:.0f} %", 100 * error)
                                 : "not known";
   PrintNote(
-      fmt::format("note: what a larger block takes is {}, and the margin is "
-                  "{:g} %: in addition to the process itself the blocks "
-                  "that ran take too little; run larger ones (--axes)",
+      fmt::format("note: the memory of a larger block is {}, and the margin is "
+                  "{:g} %: the blocks that ran need too little memory compared "
+                  "with the process itself; run larger ones (--axes)",
                   known, 100 * margin));
 }
 

@@ -141,8 +141,9 @@ class ModelPredictor {
 
 ExitCode RunInJobs(const PredictOptions& options) {
   if (!options.json && !options.csv) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--jobs needs --json or --csv: a table is of all models");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "--jobs needs --json or --csv: a table lists all models at once");
   }
   options.model.WarnOfMissingLocks();
   ModelPredictor predictor(options);
@@ -196,16 +197,18 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
       command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_flag("--csv", options->csv, "One line per result on stdout")
       ->excludes(json);
-  command->add_flag("-v,--verbose", options->verbose,
-                    "Every figure and all MIG profiles, not the summary alone");
+  command->add_flag(
+      "-v,--verbose", options->verbose,
+      "Print every figure and all MIG profiles instead of the summary");
   command->add_flag("--no-color", options->no_color,
-                    "Text without color on a terminal too, as with NO_COLOR");
-  CLI::Option* html = command->add_option(
-      "--html", options->html, "Page with pictures, in addition to the output");
+                    "Print without color on a terminal, as with NO_COLOR");
+  CLI::Option* html =
+      command->add_option("--html", options->html,
+                          "HTML page with charts, in addition to the output");
   command
-      ->add_option("--jobs", options->jobs,
-                   "Processes that predict several models, with --json or "
-                   "--csv")
+      ->add_option(
+          "--jobs", options->jobs,
+          "Number of processes for several models, with --json or --csv")
       ->check(AboveZero())
       ->excludes(html)
       ->capture_default_str();

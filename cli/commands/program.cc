@@ -39,9 +39,9 @@ namespace foretell::cli {
 namespace {
 
 constexpr char kExitCodes[] =
-    "Exit status: 0 done;\n"
-    "1 it does not fit (fits, max-batch, plan, mig pack), or adapt would make\n"
-    "things worse;\n"
+    "Exit status: 0 success;\n"
+    "1 does not fit (fits, max-batch, plan, mig pack), or adapt increases "
+    "errors;\n"
     "2 wrong usage; 3 at least one model failed; 4 a bug in foretell;\n"
     "5 training was interrupted and can be resumed.";
 
@@ -130,7 +130,7 @@ ExitCode RunCommand(std::span<const CommandRow> commands,
   std::vector<char*> arguments = WithHelpAsFlag(given);
   CLI::App app(
       "Predicts memory, latency and energy of a deep network on an NVIDIA GPU, "
-      "and the MIG slice that it fits, without a GPU.",
+      "and the MIG slice that holds it, without a GPU.",
       "foretell");
   app.set_version_flag("--version", kVersion);
   app.require_subcommand(1);
@@ -172,7 +172,7 @@ int RunProgram(std::span<const CommandRow> commands,
   const ExitCode exit_code = RunCommand(commands, arguments);
   // A script that reads half an answer must not mistake it for all of it.
   if (std::cout.flush()) return exit_code;
-  PrintError("stdout cannot be written: what was printed is not complete");
+  PrintError("cannot write to stdout: the output is incomplete");
   return exit_code == kExitOk ? kExitModelFailed : exit_code;
 }
 

@@ -25,8 +25,8 @@ namespace foretell::cli {
 namespace {
 
 constexpr char kReportExamples[] =
-    "Figures, memory over the step, modules, kernels, MIG slices and batch\n"
-    "sizes on one page for a browser, which loads nothing from elsewhere.\n"
+    "Writes figures, memory over the step, modules, kernels, MIG slices and\n"
+    "batch sizes to one self-contained HTML page.\n"
     "Examples:\n"
     "  foretell report resnet50.onnx --batch 8\n"
     "  foretell report model.pt --input f32[8,3,224,224] --mode training "
@@ -120,23 +120,25 @@ ExitCode RunReport(const ReportCommand& command) {
 void AddReport(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<ReportCommand>();
   CLI::App* command = app.add_subcommand(
-      "report", "A page with pictures of a model's memory, time and energy");
+      "report",
+      "Write an HTML page with charts of a model's memory, time and energy");
   command->footer(kReportExamples);
   options->model.AddTo(*command, /*many=*/true);
   command->get_option("MODEL")->expected(1);
   options->predictor.AddTo(*command, options->model.run);
-  command->add_option("--name", options->name,
-                      "What to call the model; default: as it is named here");
-  command->add_option("-o,--out", options->out,
-                      "File to write the page to; default: report.html, "
-                      "with --json none");
+  command->add_option(
+      "--name", options->name,
+      "Title of the model; default: its name on the command line");
+  command->add_option(
+      "-o,--out", options->out,
+      "HTML file to write; default: report.html, none with --json");
   command
       ->add_option("--batches", options->batches,
-                   "auto: compare batch sizes >= 1; none: only this one")
+                   "auto: compares batch sizes >= 1; none: only this one")
       ->check(CLI::IsMember({"auto", "none"}))
       ->capture_default_str();
   command->add_flag("--json", options->json,
-                    "JSON document behind the page on stdout");
+                    "Print the page's data as a JSON document on stdout");
   command->callback([options, &exit_code] {
     exit_code = AnswerForModels(
         options->model.models, [&] { return RunReport(*options); },

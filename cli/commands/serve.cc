@@ -26,7 +26,7 @@ constexpr char kWorkerCommand[] = "serve-worker";
 constexpr int kBytesPerMib = 1 << 20;
 constexpr char kServeExamples[] =
     "POST /v1/predict, /v1/fits, /v1/max-batch, /v1/advise, /v1/compare and\n"
-    "/v1/mig/pack answer what the commands of those names answer with --json;\n"
+    "/v1/mig/pack return what the commands of those names print with --json;\n"
     "GET / lists all routes: docs/serve.md.\n"
     "Examples:\n"
     "  foretell serve --port 8080\n"
@@ -77,7 +77,7 @@ ExitCode RunServe(const ServeOptions& options) {
   if (complete.token.empty() && !IsLoopback(complete.address)) {
     PrintWarning(
         fmt::format("{}: anyone who can reach this address can use the "
-                    "service; --token-file asks for a token",
+                    "service; require a token with --token-file",
                     complete.address));
   }
   sigset_t signals;
@@ -100,12 +100,12 @@ ExitCode RunServe(const ServeOptions& options) {
 void AddServe(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<ServeOptions>();
   CLI::App* command = app.add_subcommand(
-      "serve", "Answer predictions over HTTP, for schedulers");
+      "serve", "Serve predictions over HTTP, for schedulers");
   command->footer(kServeExamples);
   serve::ServerOptions& server = options->server;
   command->add_option("--address", server.address, "Address to listen on")
       ->capture_default_str();
-  command->add_option("--port", server.port, "Port; 0: any that is free")
+  command->add_option("--port", server.port, "Port; 0: any free port")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   command->add_option("--token-file", options->token_file,
@@ -116,27 +116,27 @@ void AddServe(CLI::App& app, ExitCode& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--queue", server.pool.queue,
-                   "Requests that may wait; more are answered by 429")
+                   "Most requests that may wait; further ones get status 429")
       ->check(CLI::Range(0, 100000))
       ->capture_default_str();
   command
       ->add_option("--timeout", server.pool.timeout_s,
-                   "Seconds that a worker has for a request")
+                   "Time limit of a request in seconds")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
   command
       ->add_option("--connections", server.connections,
-                   "Connections that are answered at the same time")
+                   "Most simultaneous connections")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   command
       ->add_option("--max-body", options->most_body_mib,
-                   "Largest body of a request in MiB")
+                   "Largest request body in MiB")
       ->check(CLI::Range(1, 1023))
       ->capture_default_str();
   command
       ->add_option("--cache", options->cache_mib,
-                   "MiB of answers that are kept; 0: none")
+                   "Size of the answer cache in MiB; 0: no cache")
       ->check(CLI::Range(0, 65536))
       ->capture_default_str();
   command->callback([options, &exit_code] { exit_code = RunServe(*options); });

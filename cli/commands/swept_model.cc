@@ -44,9 +44,8 @@ void RequireRanks(const Program& program, const InputRequest& request,
   for (const InputSpec& input : program.inputs()) {
     if (input.dims || RankOf(input, request) > 0) continue;
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} resolution: {}: input '{}' has no shape; say "
-                            "by --input that it is an image, as {}=f32[1,3,"
-                            "224,224]",
+                fmt::format("{} resolution: {}: input '{}' has no shape; "
+                            "state it with --input, e.g. {}=f32[1,3,224,224]",
                             flag, program.name(), input.name, input.name));
   }
 }

@@ -85,7 +85,7 @@ void AddTimeOperators(CLI::App& app, ExitCode&) {
       ->required();
   options->device.AddTo(*command);
   command->add_flag("--no-tf32", options->no_tf32,
-                    "Convolutions of f32 on FP32 lanes");
+                    "Run f32 convolutions on FP32 lanes");
   command->callback([options] { RunTimeOperators(*options); });
 }
 

@@ -113,7 +113,7 @@ ExitCode RunTrain(TrainCommand command) {
   const RunEnd end = run.Run(hooks);
   if (prints && end != RunEnd::kInterrupted) PrintEnd(run, end);
   if (prints && end == RunEnd::kInterrupted) {
-    std::cerr << "interrupted; go on with: foretell train --resume "
+    std::cerr << "interrupted; continue with: foretell train --resume "
               << Printable(run.folder().path()) << "\n";
   }
   return end == RunEnd::kInterrupted ? kExitInterrupted : kExitOk;
@@ -121,22 +121,22 @@ ExitCode RunTrain(TrainCommand command) {
 
 void AddRunFlags(CLI::App& command, TrainCommand& train) {
   CLI::Option* out =
-      command.add_option("--out", train.out, "Folder of the new run");
+      command.add_option("--out", train.out, "Folder for the new run");
   command
-      .add_option("--resume", train.resume,
-                  "Folder of a run to go on with; of the other flags only "
-                  "--epochs, --patience, --dataset, --threads and "
-                  "--cache-mib count")
+      .add_option(
+          "--resume", train.resume,
+          "Folder of a run to continue; with it only --epochs, --patience, "
+          "--dataset, --threads and --cache-mib have an effect")
       ->excludes(out);
   command.add_flag("--continue", train.go_on,
-                   "Go on with the run in --out where there is one");
+                   "Continue the run in --out if there is one");
   command
       .add_option("--worker-timeout", train.worker_timeout_s,
-                  "Seconds that workers of torchrun wait for each other")
+                  "Seconds that torchrun workers wait for each other")
       ->check(AboveZero())
       ->capture_default_str();
   command.add_flag("--find-lr", train.options.find_rate,
-                   "Find the learning rate by Smith's range test");
+                   "Find the learning rate with Smith's range test");
 }
 
 }  // namespace

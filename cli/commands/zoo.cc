@@ -35,11 +35,12 @@ std::string FormatList(const ListOptions& options) {
 
 void AddList(CLI::App& zoo, ExitCode& exit_code) {
   auto options = std::make_shared<ListOptions>();
-  CLI::App* list =
-      zoo.add_subcommand("list", "Stock networks, or the points of a sweep");
+  CLI::App* list = zoo.add_subcommand(
+      "list", "List stock networks, or the points of a sweep");
   list->add_option("--sweep", options->sweep,
-                   "Points of this sweep instead of names");
-  list->add_flag("--count", options->count, "How many points per family");
+                   "List the points of this sweep instead of names");
+  list->add_flag("--count", options->count,
+                 "Print the number of points per family");
   list->add_flag("--json", options->json, "JSON document on stdout");
   list->callback([options, &exit_code] {
     std::cout << FormatList(*options);
@@ -49,8 +50,8 @@ void AddList(CLI::App& zoo, ExitCode& exit_code) {
 
 void AddShow(CLI::App& zoo, ExitCode& exit_code) {
   auto name = std::make_shared<std::string>();
-  CLI::App* show =
-      zoo.add_subcommand("show", "Configuration of one network, as JSON");
+  CLI::App* show = zoo.add_subcommand(
+      "show", "Print the configuration of a network as JSON");
   show->add_option("NAME", *name, "resnet50, or resnet50?image_size=160")
       ->required();
   show->callback([name, &exit_code] {
@@ -63,7 +64,7 @@ void AddShow(CLI::App& zoo, ExitCode& exit_code) {
 
 void AddZoo(CLI::App& app, ExitCode& exit_code) {
   CLI::App* zoo =
-      app.add_subcommand("zoo", "Networks that need no file, and their sweeps");
+      app.add_subcommand("zoo", "List built-in networks and their sweeps");
   zoo->require_subcommand(1);
   zoo->footer(kZooExamples);
   AddList(*zoo, exit_code);

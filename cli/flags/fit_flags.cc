@@ -9,19 +9,22 @@ void AddFitFlags(CLI::App& command, FitLimits& limits) {
                      "MIG profile instead of the whole device");
   command
       .add_option("--max-memory", limits.max_memory_mib,
-                  "Memory it may take: MiB, or with a unit: 10GB, 16GiB")
+                  "Memory limit: MiB, or a number with a unit: 10GB, 16GiB")
       ->transform(SizeInMib());
   command
       .add_option("--max-latency", limits.max_latency_ms,
-                  "ms per batch or step")
+                  "Latency limit: ms per batch or step")
       ->check(AboveZero());
   command
-      .add_option("--max-energy", limits.max_energy_j, "J per batch or step")
+      .add_option("--max-energy", limits.max_energy_j,
+                  "Energy limit: J per batch or step")
       ->check(AboveZero());
-  command.add_flag("--strict", limits.strict,
-                   "Judge latency and energy by their upper ends, too");
+  command.add_flag(
+      "--strict", limits.strict,
+      "Judge latency and energy also by the upper ends of their intervals");
   command.add_flag("--tight", limits.tight,
-                   "Accept what fits only when cached memory is given back");
+                   "Accept a step that fits only after the allocator releases "
+                   "cached memory");
 }
 
 std::string PlaceName(const DeviceSpec& device, const std::string& profile) {

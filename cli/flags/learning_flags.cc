@@ -84,9 +84,9 @@ void LearningFlags::AddSize(CLI::App& command) {
   Add(command, "--layers-per-block", &Size::layers_per_block, "Layers in each");
   Add(command, "--head-blocks", &Size::head_blocks, "Fully connected blocks");
   Add(command, "--heads", &Size::heads,
-      "Corrections of the sum that are averaged; networks over terms");
+      "Number of corrections of the sum to average, for networks over terms");
   Add(command, "--members", &Size::members,
-      "Networks that learn side by side, of which the mean is predicted");
+      "Networks trained together; their mean is predicted");
   Add(command, "--dropout", &Size::dropout,
       "Share of elements dropped in training");
 }
@@ -98,24 +98,25 @@ void LearningFlags::AddSteps(CLI::App& command) {
   Add(command, "--epochs", &Options::epochs, "Passes over the training part");
   Add(command, "--learning-rate", &Options::learning_rate, "Step size of Adam");
   Add(command, "--weight-decay", &Options::weight_decay,
-      "Decay of weights, in Adam's gradient");
+      "Weight decay, in Adam's gradient");
   Add(command, "--decoupled-weight-decay", &Options::decoupled_decay,
       "Decoupled weight decay: AdamW instead of Adam");
-  Add(command, "--clip", &Options::clip,
-      "Largest norm of the gradient; 0: any");
+  Add(command, "--clip", &Options::clip, "Largest gradient norm; 0: no limit");
   Add(command, "--huber-delta", &Options::huber_delta,
-      "Where the loss turns linear");
+      "Error above which the loss is linear");
 }
 
 void LearningFlags::AddCourse(CLI::App& command) {
   using Options = TrainerOptions;
-  Add(command, "--warmup", &Options::warmup_epochs, "Epochs of a rising rate");
+  Add(command, "--warmup", &Options::warmup_epochs,
+      "Warm-up epochs of the learning rate");
   Add(command, "--patience", &Options::patience,
-      "Epochs without a better validation loss before the end; 0: all");
+      "Epochs without a better validation loss before training stops; 0: "
+      "never");
   Add(command, "--seed", &Options::seed,
-      "Seed of first weights, order of samples and dropout");
+      "Seed of initial weights, sample order and dropout");
   Add(command, "--compute", &Options::compute,
-      "Where to compute: cpu, cuda, cuda:1");
+      "Device to compute on: cpu, cuda, cuda:1");
 }
 
 void LearningFlags::AddKinds(CLI::App& command) {
@@ -127,7 +128,7 @@ void LearningFlags::AddKinds(CLI::App& command) {
        &NetworkOptions::pooling);
   Note(AddNamed(command, "--target-scale", options.scale,
                 {ScaleKind::kLog, ScaleKind::kDippm}, &learned::ScaleKindName,
-                "log, or dippm: as the paper's released code"),
+                "log, or dippm: as in the paper's released code"),
        &Options::scale);
   Note(AddNamed(command, "--schedule", options.schedule,
                 {Schedule::kConstant, Schedule::kCosine},

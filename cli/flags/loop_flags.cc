@@ -46,41 +46,39 @@ LoraSpec ParseLora(const std::string& flag, const std::string& text) {
 
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
   AddSwitch(command, "--foreach", loop.foreach,
-            "The optimizer takes all parameters at once, or off: one by one");
+            "Update all parameters at once in the optimizer; off: one by one");
   AddSwitch(command, "--fused", loop.fused,
-            "The optimizer's step is one operator: sgd, momentum, adam, adamw "
-            "and adagrad have one");
+            "Fused optimizer step, for sgd, momentum, adam, adamw and adagrad");
   AddSwitch(command, "--set-to-none", loop.set_to_none,
-            "zero_grad() drops gradients, or off: fills them with zeros");
+            "Drop gradients in zero_grad(); off: fill them with zeros");
   command
       .add_option("--accumulate", loop.accumulation,
-                  "Batches whose gradients are added up before the optimizer "
-                  "runs: a step is that many forward and backward passes")
+                  "Batches whose gradients are accumulated before the "
+                  "optimizer runs: forward and backward passes per step")
       ->check(AboveZero())
       ->capture_default_str();
-  command.add_option("--trainable", loop.trainable,
-                     "Only parameters in whose names this regular expression "
-                     "is found are trained");
+  command.add_option(
+      "--trainable", loop.trainable,
+      "Train only parameters whose names match this regular expression");
   command.add_option_function<std::string>(
       "--lora",
       [&loop](const std::string& text) {
         loop.lora = ParseLora("--lora", text);
       },
-      "Adapters of a rank on the linear layers in whose weights' names a "
-      "regular expression is found: r=16,targets=q_proj|v_proj; nothing else "
-      "is trained");
+      "LoRA adapters, their rank and the linear layers whose weights' names "
+      "match: r=16,targets=q_proj|v_proj; nothing else is trained");
   command.add_option(
       "--recompute", loop.recompute,
-      "Activation checkpointing of the modules at this path, 'blocks.*' say, "
-      "or auto: those with a number that save most");
+      "Activation checkpointing of the modules at this path, e.g. 'blocks.*', "
+      "or auto: the numbered modules that save most");
   command.add_option_function<std::string>(
       "--parallel",
       [&loop](const std::string& text) {
         loop.parallel = ParseParallel("--parallel", text);
       },
-      "GPUs that share the step, the batch being that of one: ddp:8, zero1:8, "
-      "zero2:8 or fsdp:8; or tp:4, layers by columns and rows, and with "
-      "tp:4,vocabulary words too, in inference too");
+      "Share the step among GPUs; --batch is per GPU: ddp:8, zero1:8, zero2:8 "
+      "or fsdp:8; or, also for inference, tp:4: layers by columns and rows, "
+      "with tp:4,vocabulary the vocabulary as well");
 }
 
 std::vector<std::string> LoopWords(const TrainingLoop& loop) {

@@ -20,10 +20,11 @@ std::int64_t ParseMemorySize(const std::string& flag, const std::string& text) {
   if (bytes && *bytes >= 1 && *bytes <= kMostMemory) {
     return static_cast<std::int64_t>(*bytes);
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} '{}': expected a number above 0 and a unit, as "
-                          "16GiB: {}",
-                          flag, text, kMemoryUnitsText));
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "{} '{}': expected a number above 0 and a unit, e.g. 16GiB: {}", flag,
+          text, kMemoryUnitsText));
 }
 
 }  // namespace foretell::cli

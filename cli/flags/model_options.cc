@@ -54,8 +54,8 @@ std::pair<std::string, std::vector<std::int64_t>> ParseValue(
     if (word == "false") number = 0;
     if (!number) {
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("--value '{}': '{}' is no whole number, expected "
-                              "e.g. lengths=7,3,1",
+                  fmt::format("--value '{}': '{}' is not a whole number, "
+                              "expected e.g. lengths=7,3,1",
                               text, word));
     }
     value.second.push_back(*number);
@@ -117,7 +117,7 @@ std::string LocalDevice() {
 
 /// Warning if no batch was chosen.
 constexpr char kBatchOfOne[] =
-    "batch 1: the model leaves its batch open; --batch N chooses another";
+    "batch 1: the model does not fix its batch; choose another with --batch N";
 
 /// Answers whether a converter may be installed; empty where no one can be
 /// asked.
@@ -139,10 +139,10 @@ std::function<bool(const std::string&)> MayInstall(bool is_said,
 
 void ModelOptions::AddInputFlag(CLI::App& command) {
   command
-      .add_option("-i,--input", inputs,
-                  "Type of an input: name=f32[8,3,224,224]; the name may be "
-                  "left out for the only one, the type where the file has it: "
-                  "8,3,224,224")
+      .add_option(
+          "-i,--input", inputs,
+          "Type of an input: name=f32[8,3,224,224]; omit the name of the only "
+          "input, and a type that the file states: 8,3,224,224")
       ->allow_extra_args(false);
 }
 
@@ -175,9 +175,8 @@ void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
   AddLengthFlag(command);
   command
       .add_option("--value", values,
-                  "Content of an input of whole numbers or Booleans, which "
-                  "sizes or branches depend on: lengths=7,3,1; one number "
-                  "fills the input")
+                  "Content of an integer or Boolean input on which sizes or "
+                  "branches depend: lengths=7,3,1; one number fills the input")
       ->allow_extra_args(false);
   AddStepFlags(command, run);
   command.get_option("--precision")->each([this](const std::string&) {
@@ -197,30 +196,31 @@ void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
       ->capture_default_str();
   command
       .add_option("--fuse", fuse,
-                  "ONNX patterns that become the operator which PyTorch "
-                  "runs: exported forms, none, or all equivalent ones")
+                  "ONNX patterns to replace by the operator that PyTorch runs: "
+                  "exported forms, none, or all equivalent ones")
       ->check(CLI::IsMember({"none", "exported", "equivalent"}))
       ->capture_default_str();
   command
-      .add_option("--sandbox", sandbox,
-                  "Isolation of the process that opens files: auto takes the "
-                  "locks that this kernel has, require refuses without all")
+      .add_option(
+          "--sandbox", sandbox,
+          "Isolation of the process that opens files: auto uses the locks of "
+          "this kernel, require refuses to run without all of them")
       ->check(CLI::IsMember({"auto", "require", "off"}))
       ->capture_default_str();
   command
       .add_option("--timeout", timeout_s,
-                  "Seconds that a sandbox has for opening a file, and for each "
-                  "trace")
+                  "Time limit of a sandbox in seconds, for opening a file and "
+                  "for each trace")
       ->check(CLI::Range(0.001, 1e6))
       ->capture_default_str();
-  CLI::Option* converts = command.add_flag(
-      "--convert", convert,
-      "Let pip install the converter of a model of another framework "
-      "(TensorFlow, Paddle, Hugging Face) on first use, 950 to 1700 MiB; "
-      "without it a terminal is asked");
+  CLI::Option* converts =
+      command.add_flag("--convert", convert,
+                       "Let pip install the converter for another framework "
+                       "(TensorFlow, Paddle, Hugging Face) on first use, 950 "
+                       "to 1700 MiB; if unset, ask on a terminal");
   command
       .add_flag("--no-convert", no_convert,
-                "Refuse models of other frameworks rather than run their "
+                "Refuse models of other frameworks instead of running their "
                 "converter")
       ->excludes(converts);
 }
@@ -228,8 +228,8 @@ void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
 void ModelOptions::AddLengthFlag(CLI::App& command) {
   command
       .add_option(kSequenceLength, seq_len,
-                  "Length of the sequences: size of the only named dimension "
-                  "that may be one, field seq of a network of the zoo")
+                  "Sequence length: size of the only named dimension that can "
+                  "be one, or field seq of a zoo network")
       ->check(AboveZero());
 }
 
@@ -280,10 +280,11 @@ void ModelOptions::WarnOfMissingLocks() const {
   if (is_quiet || sandbox != "auto" || !has_files) return;
   const std::string missing = MissingLocks();
   if (missing.empty()) return;
-  PrintWarning(fmt::format(
-      "this kernel lacks {}: files are opened in a process of their own that "
-      "is not locked; --sandbox require refuses them, off is silent",
-      missing));
+  PrintWarning(
+      fmt::format("this kernel lacks {}: files are opened in a separate "
+                  "process without locks; --sandbox require refuses them, "
+                  "--sandbox off silences this warning",
+                  missing));
 }
 
 InputRequest ModelOptions::ToRequest(std::optional<std::int64_t> batch) const {
@@ -295,7 +296,7 @@ InputRequest ModelOptions::ToRequest(std::optional<std::int64_t> batch) const {
     auto [name, numbers] = ParseValue(text);
     if (request.values.emplace(name, std::move(numbers)).second) continue;
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--value '{}': an input has one content", text));
+                fmt::format("--value '{}': the input is given twice", text));
   }
   for (const std::string& text : dims) {
     const auto [name, size] = ParseDim(text);
@@ -312,19 +313,18 @@ void DeviceFlags::AddTo(CLI::App& command) {
   if (const std::string own = LocalDevice(); !own.empty()) device = own;
   command
       .add_option("--device", device,
-                  "Target GPU: `foretell devices` lists them; default: the "
-                  "first GPU of this machine, else an A100")
+                  "Target GPU, see `foretell devices`; default: the first GPU "
+                  "of this machine, else an A100")
       ->capture_default_str();
   command.add_option("--environment", environment,
                      "CUDA context model, see `foretell devices`; default: "
                      "today's");
   command
-      .add_option("--device-file", device_files,
-                  "JSON file of a further device")
+      .add_option("--device-file", device_files, "JSON file that adds a device")
       ->allow_extra_args(false);
   command
       .add_option("--environment-file", environment_files,
-                  "JSON file of further environments")
+                  "JSON file that adds environments")
       ->allow_extra_args(false);
 }
 

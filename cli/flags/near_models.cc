@@ -66,8 +66,8 @@ std::string NextStepFor(const std::string& name) {
   }
   if (!IsOfTheHub(name)) return "";
   return fmt::format(
-      "a model of the Hugging Face Hub is the folder of its "
-      "config.json: hf download {} config.json",
+      "download config.json of a Hugging Face Hub model and name its folder: "
+      "hf download {} config.json",
       name);
 }
 

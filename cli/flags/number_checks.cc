@@ -21,8 +21,7 @@ std::string Complaint(const std::string& text, bool (*holds)(double),
   return fmt::format("'{}': expected a number {}", text, expected);
 }
 
-constexpr char kHowListed[] =
-    "sizes are listed with commas between them: --shape 4000,4000";
+constexpr char kHowListed[] = "separate sizes with commas: --shape 4000,4000";
 
 }  // namespace
 
@@ -42,7 +41,7 @@ const CLI::Validator& SizeInMib() {
         const std::optional<double> mib = ParseMib(text);
         if (!mib || !(*mib > 0) || !std::isfinite(*mib)) {
           return fmt::format(
-              "'{}': expected MiB above 0, or a number with a unit, as 10GB: "
+              "'{}': expected MiB above 0, or a number with a unit, e.g. 10GB: "
               "{}",
               text, kMemoryUnitsText);
         }

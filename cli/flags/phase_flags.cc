@@ -11,13 +11,13 @@ namespace foretell::cli {
 void PhaseFlags::AddTo(CLI::App& command) {
   command
       .add_option("--phase", phase,
-                  "Pass of a language model of the zoo: the whole sequence, a "
-                  "prompt that fills the cache, or one token more")
+                  "Pass of a zoo language model: the whole sequence, a prompt "
+                  "that fills the cache, or one more token")
       ->check(CLI::IsMember({"forward", "prefill", "decode"}));
   command
       .add_option("--cache", cache,
-                  "Tokens in its cache: before the step of decode, in prefill "
-                  "those it has room for")
+                  "Tokens in the cache: before the step for decode, capacity "
+                  "for prefill")
       ->check(FromZero());
 }
 

@@ -25,7 +25,7 @@ void AddTorch(CLI::App& command, TorchVersion& version) {
             }
             version = *parsed;
           },
-          "Version of PyTorch that runs it: attention is fused from 2.0 on")
+          "PyTorch version that runs the model; >= 2.0 fuses attention")
       ->default_str(ToString(version));
 }
 
@@ -42,15 +42,15 @@ void AddHostFlag(CLI::App& command, Run& run, HostSpec& host) {
               host = host::HostStore::OfUser().Find(name).spec;
             }
           },
-          "Host runtime, whose launches the GPU may wait for: python (PyTorch) "
-          "or cpp (LibTorch); or a machine that `foretell host` timed")
+          "Host runtime that launches kernels: python (PyTorch), cpp "
+          "(LibTorch), or a machine timed by `foretell host`")
       ->default_str(std::string(HostName(run.host)));
 }
 
 void AddPowerLimit(CLI::App& command, Run& run) {
-  command.add_option("--power-limit", run.power_limit_w,
-                     "Limit in W set on the board (nvidia-smi -pl), below its "
-                     "own: what it costs and saves");
+  command.add_option(
+      "--power-limit", run.power_limit_w,
+      "Power limit of the board in W (nvidia-smi -pl), below its default");
 }
 
 /// --autocast, whose type follows from the device where --precision does not
@@ -66,8 +66,8 @@ void AddAutocast(CLI::App& command, Run& run, const DeviceFlags& device) {
           run.precision = AutocastPrecision(device.Find());
         }
       },
-      "Automatic mixed precision: to BF16 from Ampere on, else to FP16; "
-      "--precision bf16 or fp16 chooses");
+      "Automatic mixed precision: BF16 on Ampere and newer, else FP16; choose "
+      "with --precision bf16 or fp16");
 }
 
 void AddExecutionFlags(CLI::App& command, Run& run, const DeviceFlags& device) {
@@ -91,14 +91,14 @@ void AddStepFlags(CLI::App& command, Run& run) {
       command, "-p,--precision", run.precision,
       {Precision::kFp32, Precision::kTf32, Precision::kFp16, Precision::kBf16},
       &PrecisionName,
-      "float32 parameters and inputs are cast to it; fp32 leaves the "
-      "file's types");
+      "Cast float32 parameters and inputs to this type; fp32 keeps the file's "
+      "types");
 }
 
 void AddGradMode(CLI::App& command, Run& run) {
   command.add_flag("--grad", run.grad_mode,
-                   "Inference without torch.no_grad(): autograd keeps what a "
-                   "backward pass would need until the results are dropped");
+                   "Inference without torch.no_grad(): autograd keeps tensors "
+                   "for a backward pass until the results are freed");
 }
 
 void PredictorFlags::AddTo(CLI::App& command, Run& run) {
@@ -108,26 +108,26 @@ void PredictorFlags::AddTo(CLI::App& command, Run& run) {
   CLI::Option* checkpoint =
       command
           .add_option("--checkpoint", checkpoints,
-                      "best.safetensors of your own training, for the figures "
-                      "that it predicts; the others are analytic")
+                      "best.safetensors of your own training, used for the "
+                      "figures it predicts; other figures are analytic")
           ->allow_extra_args(false);
-  AddNamed(command, "--method", method,
-           {Method::kAuto, Method::kAnalytic, Method::kLearned, Method::kPmgns},
-           &MethodName,
-           "analytic; learned, wherever a trained network knows such runs; "
-           "auto, where measurements speak for it; pmgns, the DIPPM paper's "
-           "network")
+  AddNamed(
+      command, "--method", method,
+      {Method::kAuto, Method::kAnalytic, Method::kLearned, Method::kPmgns},
+      &MethodName,
+      "analytic; learned: a trained network for all runs it supports; auto: "
+      "only where measurements favor it; pmgns: the DIPPM paper's network")
       ->excludes(checkpoint);
   command.add_flag("--expandable-segments", expandable_segments,
                    "PYTORCH_ALLOC_CONF=expandable_segments:True");
   command
       .add_option("--link", link_gb_s,
-                  "10^9 bytes per second one way between GPUs of --parallel; "
-                  "default: the device's")
+                  "One-way bandwidth between GPUs of --parallel in 10^9 bytes "
+                  "per second; default: the device's")
       ->check(CLI::Range(1e-3, 1e6));
   command.add_option("--adaptation", adaptation,
-                     "What `foretell adapt` or `foretell calibrate` made of "
-                     "measurements of your own");
+                     "File written by `foretell adapt` or `foretell calibrate` "
+                     "from your own measurements");
 }
 
 PredictorOptions PredictorFlags::ToOptions(const DeviceCatalog& catalog) const {

@@ -21,14 +21,13 @@ void AddSelection(CLI::App& command, SampleRequest& request) {
       ->capture_default_str();
   command
       .add_option("--device", request.devices,
-                  "Devices of the labels, as the dataset names them; all")
+                  "Devices of the labels, as named in the dataset; or all")
       ->delimiter(',');
   AddNamedList(
       command, "--provenance", request.provenances,
       {Provenance::kMeasured, Provenance::kImported, Provenance::kSimulated},
       &ProvenanceName,
-      "measured, imported, simulated; default: the first two where "
-      "there are any");
+      "measured, imported, simulated; default: the first two, if any");
   command.add_option("--source", request.sources, "Sources of the labels")
       ->delimiter(',');
 }
@@ -39,9 +38,10 @@ void AddSurroundings(CLI::App& command, SampleRequest& request) {
   command.add_option("--environment", request.recipe.context,
                      "CUDA context model of the prior; default: today's");
   AddNamed(command, "--host", request.recipe.host, {Host::kPython, Host::kCpp},
-           &HostName, "Who calls the operators of the prior");
+           &HostName, "Host runtime of the prior");
   command
-      .add_option("--cache-mib", request.cache_mib, "Memory for decoded graphs")
+      .add_option("--cache-mib", request.cache_mib,
+                  "Memory for decoded graphs in MiB")
       ->check(FromZero())
       ->capture_default_str();
   command
@@ -62,29 +62,30 @@ void AddGoal(CLI::App& command, SampleRequest& request) {
                   "Weight of simulated labels relative to measured ones")
       ->check(FromZero())
       ->capture_default_str();
-  AddNamed(command, "--prior", request.prior,
-           {PriorSource::kNone, PriorSource::kAnalytic, PriorSource::kLabels},
-           &training::PriorSourceName,
-           "What a graph network corrects, or a term network is averaged with: "
-           "none; analytic; or labels, the simulated ones in the dataset");
+  AddNamed(
+      command, "--prior", request.prior,
+      {PriorSource::kNone, PriorSource::kAnalytic, PriorSource::kLabels},
+      &training::PriorSourceName,
+      "Prior that a graph network corrects, or that a term network is averaged "
+      "with: none; analytic; or labels: the dataset's simulated ones");
 }
 
 void AddColumns(CLI::App& command, SampleRequest& request) {
   AddNamed(command, "--edges", request.recipe.edges,
            {EdgeKind::kDataFlow, EdgeKind::kChain, EdgeKind::kNone},
            &learned::EdgeKindName,
-           "Edges of the graphs: data-flow; chain, from every node to the "
-           "next, as the paper's released code; or none");
+           "Edges of the graphs: data-flow; chain: from every node to the "
+           "next, as in the paper's released code; or none");
   command.add_flag("--device-features", request.device_columns,
-                   "Let the network see figures of the device");
+                   "Feed figures of the device to the network");
   command.add_flag("--prior-features", request.prior_columns,
-                   "Let the network see what the prior says");
-  command.add_flag("--node-costs", request.recipe.node_costs,
-                   "Let the network see what the cost model says of every "
-                   "operator");
+                   "Feed the prior to the network");
+  command.add_flag(
+      "--node-costs", request.recipe.node_costs,
+      "Feed the cost model's estimate of every operator to the network");
   command
       .add_option("--environment-features", request.setting_keys,
-                  "Keys of the labels' environments that the network sees")
+                  "Keys of the labels' environments to feed to the network")
       ->delimiter(',');
 }
 

@@ -65,8 +65,8 @@ struct FlagHint {
 };
 
 constexpr FlagHint kHints[] = {
-    {"--format", "text is the default; --json and --csv choose others"},
-    {"-o", "the answer is printed; --html FILE writes a page"},
+    {"--format", "text is the default; choose another with --json or --csv"},
+    {"-o", "the answer is printed; write a page with --html FILE"},
     {"--fsdp", "--parallel fsdp:N shards a step over N GPUs"},
     {"--gpus", "--parallel ddp:N, fsdp:N or tp:N shares a step among N GPUs"},
     {"--grad-accum", "--accumulate N adds up the gradients of N batches"},
@@ -78,12 +78,13 @@ constexpr FlagHint kHints[] = {
      "sizes are part of --input NAME=f32[8,3,224,224], or of "
      "zoo:NAME?image_size=SIZE"},
     {"--loss",
-     "the loss is the one in the file, else the sum of its outputs' means"},
-    {"--model", "the model is an argument of its own: foretell predict FILE"},
-    {"--out", "the answer is printed; --html FILE writes a page"},
-    {"--output", "the answer is printed; --html FILE writes a page"},
+     "foretell uses the loss of the file, else the sum of the means of its "
+     "outputs"},
+    {"--model", "the model is a positional argument: foretell predict FILE"},
+    {"--out", "the answer is printed; write a page with --html FILE"},
+    {"--output", "the answer is printed; write a page with --html FILE"},
     {"--tp", "--parallel tp:N shards layers over N GPUs"},
-    {"--vram", "--device names the GPU; foretell fits takes --max-memory"},
+    {"--vram", "--device names the GPU; foretell fits has --max-memory"},
     {"--zero", "--parallel zero1:N or zero2:N shards a step over N GPUs"},
 };
 

@@ -47,8 +47,8 @@ std::string FormatAdaptation(const Adaptation& adaptation) {
                   ErrorsText(figure.after)});
   }
   return fmt::format(
-      "{}\n{} of {} on {}; errors are medians / means of rows that were left "
-      "out\n",
+      "{}\n{} of {} on {}; errors are medians / means over held-out rows\n"
+      "",
       table.ToString(), Counted(adaptation.rows, "row"),
       Counted(adaptation.networks, "network"), adaptation.device);
 }

@@ -91,7 +91,9 @@ std::string RunTable(const CalibrationRuns& runs) {
 std::string GapFitText(const CalibrationResult& found,
                        const surrogate::GapFit& fit) {
   std::string text = fmt::format(
-      "{} = {}\nmean error {} before, {} of rows left out (at most {})\n",
+      "{} = {}\n"
+      "mean error {} before, {} on held-out rows (at most {})\n"
+      "",
       kGapName,
       fit.gap.Rounded(found.runs.measured.inputs, 1e-4)
           .Formula(found.runs.measured.columns),
@@ -151,8 +153,8 @@ std::vector<std::string> FailedPointLines(const CalibrationResult& found) {
                            found.runs.measured.columns[i],
                            FormatExact(run.factors[i]));
     }
-    lines.push_back(Printable(fmt::format("{}: {}: {}; the run is left out",
-                                          point, run.status, run.message)));
+    lines.push_back(Printable(fmt::format("{}: {}: {}; run skipped", point,
+                                          run.status, run.message)));
   });
   return lines;
 }

@@ -115,8 +115,10 @@ std::string FormatComparison(const Comparison& comparison,
                              const std::string& unit) {
   std::string text = ChosenText(comparison, unit) + "\n";
   text += MethodTable(comparison);
-  text += fmt::format("fitted to {}, judged by {} that were held out\n",
-                      Counted(rows.fitted.rows(), "row"), rows.held_out.rows());
+  text += fmt::format(
+      "fitted to {}, tested on {} held out\n"
+      "",
+      Counted(rows.fitted.rows(), "row"), rows.held_out.rows());
   text += CloseText(comparison.errors[comparison.chosen], unit) + "\n";
   for (const FittedModel& fitted : comparison.models) {
     if (fitted.front.empty()) continue;

@@ -32,7 +32,7 @@ std::string FormatHost(const host::MeasuredHost& host,
       HostLine("factor", fmt::format("{}   (within a factor of {} either way)",
                                      FormatSignificant(host.spec.factor),
                                      FormatSignificant(host.spec.spread)));
-  text += HostLine("stored", path.empty() ? "no: --name gives it a name"
+  text += HostLine("stored", path.empty() ? "no; store it with --name NAME"
                                           : fmt::format("{}: --host {}", path,
                                                         host.spec.name));
   return text;

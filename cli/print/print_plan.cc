@@ -60,12 +60,16 @@ std::string FormatPlannedModel(const PlannedModel& planned) {
       planned.is_limit ? " (--limit)" : "", planned.model, planned.place,
       FormatNumber(planned.needed_mib, 1), UsableText(planned));
   if (!planned.smallest_refusal.empty()) {
-    text += fmt::format("the model takes none below {}: {}\n", planned.smallest,
-                        Printable(planned.smallest_refusal));
+    text += fmt::format(
+        "the model accepts none below {}: {}\n"
+        "",
+        planned.smallest, Printable(planned.smallest_refusal));
   }
   if (!planned.refusal.empty()) {
-    text += fmt::format("the model takes no more: {}\n",
-                        Printable(planned.refusal));
+    text += fmt::format(
+        "the model accepts no larger value: {}\n"
+        "",
+        Printable(planned.refusal));
   }
   return text;
 }
@@ -131,7 +135,9 @@ nlohmann::ordered_json PlannedVolumeToJson(const PlannedVolume& planned) {
 
 std::string FormatFootprint(const Footprint& footprint) {
   std::string text = fmt::format(
-      "peak bytes = {}\n{}, each left out once: {} off, at most {}\n",
+      "peak bytes = {}\n"
+      "leave-one-out error over {}: {}, at most {}\n"
+      "",
       FootprintFormula(footprint), Counted(footprint.runs.size(), "run"),
       FormatPercent(footprint.error, 2),
       FormatPercent(footprint.largest_error, 2));

@@ -104,11 +104,10 @@ void AddParts(const MemoryBreakdown& memory, ReportLines& lines) {
 void AddMemory(const Report& report, ReportLines& lines) {
   const MemoryBreakdown& memory = report.prediction.memory;
   const Figure& figure = report.prediction[Target::kMemory];
-  lines.Add(
-      "memory",
-      fmt::format("{} MiB   ({})   as nvidia-smi would show it{}",
-                  FormatSignificant(figure.value), RangeText(figure.interval),
-                  DistanceText(figure.source)));
+  lines.Add("memory", fmt::format("{} MiB   ({})   as shown by nvidia-smi{}",
+                                  FormatSignificant(figure.value),
+                                  RangeText(figure.interval),
+                                  DistanceText(figure.source)));
   lines.Add("  context", fmt::format("{}   environment {}", Mib(memory.context),
                                      report.prediction.context));
   if (memory.link_buffers > 0) {

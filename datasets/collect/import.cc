@@ -164,7 +164,7 @@ class Import {
     } else {
       ++summary_.ambiguous;
       Note(row, fields,
-           fmt::format("{}; more fields would tell",
+           fmt::format("{}; state more fields to choose one",
                        Counted(points.size(), "point")));
     }
   }
@@ -204,8 +204,8 @@ class Import {
       throw Error(
           ErrorCode::kInvalidArgument,
           fmt::format(
-              "nothing says what the {0} is: no column '{0}' among {1}; "
-              "add --map COLUMN={0}, or --set {0}=VALUE for all rows",
+              "the table has no {0}: no column '{0}' among {1}; add --map "
+              "COLUMN={0}, or --set {0}=VALUE for all rows",
               needed, Joined(row.columns())));
     }
     return fields;
@@ -252,7 +252,7 @@ class Import {
     const bool is_ours = written_.contains(KeyOf(label));
     if (found != labels_.end() && (is_ours || !options_.replace)) {
       ++summary_.conflicting;
-      Note(row, fields, "differs from the label that is there");
+      Note(row, fields, "differs from the existing label");
       return;
     }
     dataset_.PutLabel(label);

@@ -53,8 +53,8 @@ std::string MeasuredDeviceName(const std::string& device,
   if (!name.empty()) return LabelDeviceName(name);
   if (device == "cpu") return device;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("which GPU is {}? Say --device-name a100-sxm4-40gb, "
-                          "for instance",
+              fmt::format("{} does not name a GPU model; add --device-name, "
+                          "e.g. a100-sxm4-40gb",
                           device));
 }
 

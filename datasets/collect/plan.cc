@@ -26,7 +26,7 @@ void AddFolder(const fs::path& folder, std::vector<std::string>& files) {
   }
   if (files.size() > before) return;
   throw Error(ErrorCode::kNotFound,
-              folder.string() + ": no model files (.onnx, .pt) in it");
+              folder.string() + ": contains no model files (.onnx, .pt)");
 }
 
 std::string NameOf(const std::string& path,
@@ -136,9 +136,10 @@ std::map<std::string, std::set<std::int64_t>> ReadBatches(
     const std::string& text = row.At("batch");
     const auto batch = ParseNumber<std::int64_t>(text);
     if (!batch || *batch <= 0) {
-      throw Error(ErrorCode::kCorrupt,
-                  fmt::format("{}: line {}: batch '{}' is no positive number",
-                              path, row.line(), text));
+      throw Error(
+          ErrorCode::kCorrupt,
+          fmt::format("{}: line {}: batch '{}' is not a positive number", path,
+                      row.line(), text));
     }
     batches[row.At("model")].insert(*batch);
   });

@@ -30,8 +30,8 @@ void RefuseZoo(std::span<const std::string> paths) {
   for (const std::string& path : paths) {
     if (!path.starts_with(zoo::kPrefix)) continue;
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: is no file; networks of the zoo are taken by "
-                            "--sweep, as --sweep dippm",
+                fmt::format("{}: is not a file; select zoo networks with "
+                            "--sweep, e.g. --sweep dippm",
                             path));
   }
 }

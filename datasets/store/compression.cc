@@ -17,7 +17,7 @@ constexpr std::int64_t kMaxHeaderBytes = 64;
 Error BadStream(std::int64_t raw_bytes, std::int64_t packed) {
   return Error(
       ErrorCode::kCorrupt,
-      fmt::format("a zlib stream of {} does not hold the {} that it should",
+      fmt::format("a zlib stream of {} does not unpack to {}",
                   Counted(packed, "byte"), Counted(raw_bytes, "byte")));
 }
 

@@ -78,7 +78,7 @@ void RefuseForeign(Connection& connection) {
     if (std::ranges::find(ours, Text(row.at(2))) != ours.end()) continue;
     throw Error(
         ErrorCode::kCorrupt,
-        fmt::format("{}: has a {} '{}' that foretell does not make",
+        fmt::format("{}: has a {} '{}' that is not part of a dataset",
                     connection.path(), Text(row.at(0)), Text(row.at(1))));
   }
 }

@@ -81,7 +81,7 @@ void RequireFile(const std::string& path, Access access) {
     throw Error(ErrorCode::kNotFound, path + ": no such dataset");
   }
   if (is_there && !S_ISREG(info.st_mode)) {
-    throw Error(ErrorCode::kIo, path + ": is no regular file");
+    throw Error(ErrorCode::kIo, path + ": is not a regular file");
   }
 }
 
@@ -108,10 +108,10 @@ void RefuseSuperJournal(const std::string& journal) {
       end != kMagic) {
     return;
   }
-  throw Error(ErrorCode::kCorrupt,
-              journal +
-                  ": names a super-journal, which foretell never makes; "
-                  "nothing was opened");
+  throw Error(
+      ErrorCode::kCorrupt,
+      journal +
+          ": names a super-journal, which foretell never writes; not opened");
 }
 
 /// Reading, too, must be able to roll back what a killed writer left behind.
@@ -185,7 +185,7 @@ const T& Get(const Cell& cell, const char* type) {
   if (value != nullptr) return *value;
   throw Error(
       ErrorCode::kCorrupt,
-      fmt::format("a cell does not hold the {} that its column promises",
+      fmt::format("a cell does not hold the {} that its column declares",
                   type));
 }
 
@@ -242,7 +242,7 @@ void Connection::RefuseLog() {
   throw Error(ErrorCode::kUnsupported,
               path_ +
                   ": has a write-ahead log, which foretell does not read; "
-                  "PRAGMA journal_mode=DELETE in sqlite3 ends it");
+                  "remove it with PRAGMA journal_mode=DELETE in sqlite3");
 }
 
 void Connection::Configure(Access access) {
@@ -313,8 +313,9 @@ std::vector<Row> Connection::All(const std::string& sql, const Row& cells) {
 std::int64_t Connection::Integer(const std::string& sql, const Row& cells) {
   const std::vector<Row> rows = All(sql, cells);
   if (rows.size() != 1 || rows[0].size() != 1) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: '{}' does not give one integer", path_, sql));
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: '{}' does not return one integer", path_, sql));
   }
   return dataset::Integer(rows[0][0]);
 }

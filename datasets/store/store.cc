@@ -287,7 +287,7 @@ void dataset::Store::CheckFeatureVersion() {
   if (found != fmt::format("{}", kFeatureVersion)) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("{}: node features of version {}, this foretell "
-                            "has version {}: generate it again",
+                            "has version {}: regenerate the dataset",
                             connection_.path(), found, kFeatureVersion));
   }
   feature_version_is_ours_ = true;

@@ -42,7 +42,7 @@ void RequireLevels(const std::vector<std::int64_t>& widths,
   Require(!widths.empty(), "widths must be positive");
   for (const std::int64_t width : widths) {
     Require(width > 0 && width % kDiffusionGroups == 0,
-            fmt::format("widths: {} is no multiple of {}", width,
+            fmt::format("widths: {} is not a multiple of {}", width,
                         kDiffusionGroups));
   }
   RequireMultiple(image_size, std::int64_t{1} << (widths.size() - 1));

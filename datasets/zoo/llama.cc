@@ -23,7 +23,6 @@
 #include "datasets/zoo/rms_norm.h"
 #include "datasets/zoo/rotary.h"
 #include "datasets/zoo/transformer_layers.h"
-#include "src/core/numbers.h"
 
 namespace foretell::zoo {
 namespace {
@@ -298,15 +297,17 @@ class Llama final : public Network {
 
 std::shared_ptr<Network> LlamaConfig::Make() const {
   RequireHeads(width, heads);
+  Require(kv_heads > 0 && heads % kv_heads == 0,
+          fmt::format("heads={} is not a multiple of kv_heads={}", heads,
+                      kv_heads));
   Require(
-      kv_heads > 0 && heads % kv_heads == 0,
-      fmt::format("heads={} do not split into kv_heads={}", heads, kv_heads));
-  Require(HeadWidth() % 2 == 0, fmt::format("a head of {} has no halves",
-                                            Counted(HeadWidth(), "value")));
+      HeadWidth() % 2 == 0,
+      fmt::format("head width {} is odd, expected an even one", HeadWidth()));
   Require(phase == "forward" || phase == "prefill" || IsDecoding(),
           fmt::format("phase={}: expected forward, prefill or decode", phase));
-  Require(phase != "forward" || cache == 0,
-          fmt::format("cache={}: a forward pass keeps none, see phase", cache));
+  Require(
+      phase != "forward" || cache == 0,
+      fmt::format("cache={}: a forward pass has no cache, see phase", cache));
   Require(!all_logits || phase == "prefill",
           fmt::format("all_logits=true changes prefill, not phase={}", phase));
   RequirePositions(Tokens(), positions);

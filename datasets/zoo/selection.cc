@@ -37,11 +37,12 @@ const std::map<std::string_view, Stock>& Stocks() {
   std::vector<std::string> known;
   for (const auto& [stock, changes] : Stocks()) known.emplace_back(stock);
   const std::vector<std::string> near = Nearest(name, known);
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("zoo:{}: no such network; {}", name,
-                          near.empty() ? "`foretell zoo list` has their names"
-                                       : fmt::format("near: {}",
-                                                     fmt::join(near, ", "))));
+  throw Error(
+      ErrorCode::kNotFound,
+      fmt::format("zoo:{}: no such network; {}", name,
+                  near.empty()
+                      ? "`foretell zoo list` prints their names"
+                      : fmt::format("near: {}", fmt::join(near, ", "))));
 }
 
 std::unique_ptr<Configuration> Configured(const Stock& stock) {

@@ -60,9 +60,8 @@ at::Tensor MergeHeads(const at::Tensor& x) {
 }
 
 void RequireHeads(std::int64_t width, std::int64_t heads) {
-  Require(
-      width > 0 && heads > 0 && width % heads == 0,
-      fmt::format("a width of {} does not split into heads={}", width, heads));
+  Require(width > 0 && heads > 0 && width % heads == 0,
+          fmt::format("width {} is not a multiple of heads={}", width, heads));
 }
 
 void RequirePositions(std::int64_t seq, std::int64_t positions) {

@@ -170,14 +170,14 @@ std::string Hdf5Problem(const RegularFile& file) {
       return SuperblockProblem(file, at);
     }
   }
-  return "its first bytes are not those of one";
+  return "its first bytes are those of another format";
 }
 
 std::string KerasProblem(const RegularFile& file) {
   // Files that Keras 2 wrote with this ending may be HDF5.
   if (!IsZip(file)) {
     const std::string problem = Hdf5Problem(file);
-    return problem.empty() ? "" : "it is no zip archive";
+    return problem.empty() ? "" : "it is not a zip archive";
   }
   constexpr std::int64_t kTailBytes = 64 * kKiB + 22;
   const std::int64_t tail_at =
@@ -212,7 +212,7 @@ std::string PaddleJsonProblem(const RegularFile& file) {
   const std::string head = BytesAt(file, 0, 4096);
   const std::size_t text = head.find_first_not_of(" \t\r\n");
   if (text == std::string::npos || head[text] != '{') {
-    return "it is no JSON object";
+    return "it is not a JSON object";
   }
   return head.find("\"base_code\"") == std::string::npos
              ? "its JSON does not begin with base_code"
@@ -230,11 +230,10 @@ std::string ConfigProblem(const RegularFile& file) {
   }
   const nlohmann::json config = ParseJson(
       BytesAt(file, 0, static_cast<std::size_t>(file.size)), file.path);
-  if (!config.is_object()) return "it is no JSON object";
+  if (!config.is_object()) return "it is not a JSON object";
   if (config.contains("auto_map")) {
-    return "its network is code of its own (auto_map), which is not run; "
-           "export "
-           "it by torch.export";
+    return "it defines its network in its own code (auto_map), which foretell "
+           "does not run; export it with torch.export";
   }
   const auto kind = config.find("model_type");
   return kind == config.end() || !kind->is_string() ? "it names no model_type"

@@ -173,7 +173,7 @@ Converted ConvertNamed(const std::string& path, const Conversion& conversion,
   const Converter& converter = *conversion.converter;
   const HelperEnvironment environment = ProvideEnvironment(converter, named);
   const WorkFolder work;
-  named.tell(fmt::format("converting it by {} in {}", PackagesOf(converter),
+  named.tell(fmt::format("converting it with {} in {}", PackagesOf(converter),
                          environment.folder));
   RunConverter(conversion, environment, work, options);
   Converted made{OpenRegularFile(work / converter.result, kAnySize),
@@ -188,10 +188,10 @@ Converted Convert(const std::string& path, const Conversion& conversion,
                   const LoadOptions& options) {
   CheckFormat(path, conversion);
   if (!options.conversion.allowed) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: would be converted by {}, which is not "
-                            "allowed here",
-                            path, PackagesOf(*conversion.converter)));
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("{}: needs conversion by {}, which is not allowed here",
+                    path, PackagesOf(*conversion.converter)));
   }
   try {
     return ConvertNamed(path, conversion, options);

@@ -107,7 +107,7 @@ class Maker {
       RequireConsent();
       fs::create_directories(folder_.parent_path());
       const Lock lock(Beside(".lock"), [this] {
-        Tell(folder_.string() + ": is being made; waiting for it");
+        Tell(folder_.string() + ": another process is creating it; waiting");
       });
       if (!IsComplete()) Make();
     }
@@ -167,13 +167,14 @@ class Maker {
 
   void Make() const {
     CheckSpace();
-    Tell(fmt::format("making {} with {} by pip, once: about {} MiB on the disk",
+    Tell(fmt::format("creating {} with {} by pip, once: about {} MiB on disk",
                      folder_.string(), PackagesOf(converter_), converter_.mib));
     fs::remove_all(folder_);
     fs::remove(Beside(".log"));
     WriteWhole(Beside(".txt"), requirements_);
     try {
-      Do({Python(), "-m", "venv", folder_}, "FORETELL_PYTHON names another");
+      Do({Python(), "-m", "venv", folder_},
+         "set FORETELL_PYTHON to use another");
       Do({Interpreter(), "-m", "pip", "install", "--disable-pip-version-check",
           "--no-input", "--retries", "1", "-r", Beside(".txt")},
          "pip needs a network, or packages that PIP_FIND_LINKS or "
@@ -192,7 +193,7 @@ class Maker {
     if (free >= converter_.mib) return;
     throw Error(
         ErrorCode::kIo,
-        fmt::format("{}: has {} MiB free, and its converter takes {}",
+        fmt::format("{}: has {} MiB free, but the converter needs {}",
                     folder_.parent_path().string(), free, converter_.mib));
   }
 
@@ -209,13 +210,12 @@ class Maker {
     if (end.kind == ProcessEnd::Kind::kExited && end.status == 0) return;
     throw Error(
         ErrorCode::kUnsupported,
-        fmt::format("the environment with {} cannot be made: {}; {}; {} has "
-                    "all of it",
-                    PackagesOf(converter_),
-                    end.kind == ProcessEnd::Kind::kExited
-                        ? sandbox::LastWords(log)
-                        : ToString(end),
-                    advice, log));
+        fmt::format(
+            "cannot create the environment with {}: {}; {}; full log: {}",
+            PackagesOf(converter_),
+            end.kind == ProcessEnd::Kind::kExited ? sandbox::LastWords(log)
+                                                  : ToString(end),
+            advice, log));
   }
 
   const Converter& converter_;

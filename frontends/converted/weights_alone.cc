@@ -44,7 +44,7 @@ nlohmann::json ReadHeader(const RegularFile& file) {
   const auto size = static_cast<std::uint64_t>(file.size);
   if (start.size() < kLengthBytes) {
     Fail(file.path,
-         fmt::format("has {}, no safetensors file", Counted(size, "byte")));
+         fmt::format("has {}, not a safetensors file", Counted(size, "byte")));
   }
   std::uint64_t length = 0;
   std::memcpy(&length, start.data(), kLengthBytes);
@@ -55,7 +55,7 @@ nlohmann::json ReadHeader(const RegularFile& file) {
   const std::string text = FirstBytes(file, kLengthBytes + length);
   nlohmann::json header = ParseJson(std::string_view(text).substr(kLengthBytes),
                                     file.path + ": header");
-  if (!header.is_object()) Fail(file.path, "header is no JSON object");
+  if (!header.is_object()) Fail(file.path, "header is not a JSON object");
   return header;
 }
 
@@ -103,8 +103,8 @@ void RefuseSafetensors(const std::string& path) {
   throw Error(
       ErrorCode::kUnsupported,
       fmt::format(
-          "{}: holds weights and no network: {} with {} ({}); put its "
-          "config.json next to it, or export the network by torch.export",
+          "{}: holds weights but no network: {} with {} ({}); put its "
+          "config.json next to it, or export the network with torch.export",
           path, Counted(weights.tensors, "tensor"),
           Counted(weights.elements, "element"), Joined(types)));
 }
@@ -116,7 +116,7 @@ void RefuseWeightsAlone(const std::string& path) {
   if (path.ends_with(".pdiparams")) {
     throw Error(ErrorCode::kUnsupported,
                 path +
-                    ": holds weights and no network; name the .json or "
+                    ": holds weights but no network; name the .json or "
                     ".pdmodel file next to it");
   }
 }

@@ -93,8 +93,8 @@ std::vector<std::string> ModelNames(const std::vector<std::string>& records) {
   if (compiled) {
     throw Error(ErrorCode::kUnsupported,
                 path +
-                    ": an AOTInductor package, which holds compiled code "
-                    "and no graph; save the program that it was made of: "
+                    ": an AOTInductor package, which holds compiled code but "
+                    "no graph; save its source program: "
                     "torch.export.save(exported_program, path)");
   }
   throw Error(ErrorCode::kCorrupt,
@@ -200,11 +200,11 @@ bool LooksExported(const RegularFile& file) {
 Archive ReadArchive(RegularFile file) {
   const std::string path = file.path;
   if (IsOld(file)) {
-    throw Error(ErrorCode::kUnsupported,
-                path +
-                    ": made by torch.export before PyTorch 2.8, whose "
-                    "archives are not read; export the network again with "
-                    "PyTorch 2.8 or newer");
+    throw Error(
+        ErrorCode::kUnsupported,
+        path +
+            ": written by torch.export of PyTorch < 2.8, which is not "
+            "supported; export the network again with PyTorch 2.8 or newer");
   }
   return ReadingArchive(path, [&] {
     ArchiveReader reader(std::make_shared<OpenArchive>(

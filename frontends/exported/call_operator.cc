@@ -189,7 +189,7 @@ void RefuseLeftOver(const NamedValues& values) {
   for (const auto& [name, value] : values) {
     if (name.empty()) continue;
     throw Error(ErrorCode::kCorrupt,
-                fmt::format("is given '{}', which it does not take", name));
+                fmt::format("does not accept the argument '{}'", name));
   }
 }
 

@@ -39,7 +39,7 @@ std::string Document::InPlace(const std::string& problem) const {
 
 const Json* Document::Find(const Json& object, std::string_view key) const {
   if (!object.is_object()) {
-    Fail(fmt::format("{} is no object with '{}'", ShowJson(object), key));
+    Fail(fmt::format("{} is not an object with '{}'", ShowJson(object), key));
   }
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return nullptr;
@@ -85,7 +85,7 @@ std::int64_t Document::ToInt(const Json& value) const {
       (value.is_number_unsigned() &&
        value.get<std::uint64_t>() >
            std::uint64_t{std::numeric_limits<std::int64_t>::max()})) {
-    Fail(ShowJson(value) + " is no whole number of 64 bits");
+    Fail(ShowJson(value) + " is not a 64-bit integer");
   }
   return value.get<std::int64_t>();
 }
@@ -111,7 +111,7 @@ const Json& Document::ToList(const Json& value) const {
 
 std::pair<std::string, const Json*> Document::ToUnion(const Json& value) const {
   if (!value.is_object() || value.size() != 1) {
-    Fail(ShowJson(value) + " is no object with one member");
+    Fail(ShowJson(value) + " is not an object with one member");
   }
   return {value.begin().key(), &value.begin().value()};
 }

@@ -244,7 +244,8 @@ class ExportedSource final : public Program::Source {
     std::vector<std::string> warnings;
     if (!contents_->archive.others.empty()) {
       warnings.push_back(fmt::format(
-          "holds several models; '{}' is taken, not {} (FILE.pt2:{} takes it)",
+          "holds several models; uses '{}', not {} (select it with "
+          "FILE.pt2:{})",
           contents_->archive.name, Joined(contents_->archive.others),
           contents_->archive.others.front()));
     }

@@ -79,7 +79,7 @@ void Substitute(Model& model, const std::string& symbol,
     if (!size.formula) return;
     size.formula = size.formula->Substitute(symbol, replacement);
     if (size.formula->NumTerms() <= SizeExpression::kMostTerms) return;
-    size.text = "a formula of too many terms";
+    size.text = "a formula has too many terms";
     size.formula.reset();
   };
   for (ModelInput& input : model.inputs) {

@@ -42,7 +42,7 @@ bool TakeFlag(HigherOrderCall& call, std::size_t index) {
   const c10::IValue value = Take(call, index);
   if (value.isBool()) return value.toBool();
   throw Error(ErrorCode::kCorrupt,
-              fmt::format("argument number {} is no flag", index));
+              fmt::format("argument number {} is not a flag", index));
 }
 
 /// Elements of the list that is argument number `index`; none if it is missing.
@@ -52,7 +52,7 @@ Values TakeList(HigherOrderCall& call, std::size_t index) {
   if (value.isNone()) return {};
   if (!value.isList()) {
     throw Error(ErrorCode::kCorrupt,
-                fmt::format("argument number {} is no list", index));
+                fmt::format("argument number {} is not a list", index));
   }
   return value.toListRef().vec();
 }
@@ -81,7 +81,7 @@ bool IsTrue(const c10::IValue& value) {
         "depends on the content of a tensor, which a trace without "
         "arithmetic does not have; use --trace cpu");
   }
-  throw Error(ErrorCode::kCorrupt, "decides by what is no number");
+  throw Error(ErrorCode::kCorrupt, "depends on a value that is not a number");
 }
 
 Values WithGradMode(Interpreter& interpreter, HigherOrderCall call) {
@@ -151,19 +151,18 @@ std::int64_t LengthOf(const Values& sequences) {
   std::optional<std::int64_t> length;
   for (const c10::IValue& sequence : sequences) {
     if (!sequence.isTensor() || sequence.toTensor().dim() == 0) {
-      throw Error(ErrorCode::kCorrupt,
-                  "is given something else than a sequence");
+      throw Error(ErrorCode::kCorrupt, "expects a sequence");
     }
     const std::int64_t other = sequence.toTensor().size(0);
     if (length.value_or(other) != other) {
       throw Error(ErrorCode::kCorrupt,
-                  fmt::format("is given sequences of {} and of {}", *length,
+                  fmt::format("got sequences of {} and {}", *length,
                               Counted(other, "element")));
     }
     length = other;
   }
   if (length) return *length;
-  throw Error(ErrorCode::kCorrupt, "has nothing to go through");
+  throw Error(ErrorCode::kCorrupt, "got no sequence");
 }
 
 Values ElementsAt(const Values& sequences, std::int64_t index) {

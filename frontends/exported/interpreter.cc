@@ -43,8 +43,9 @@ void Store(const Argument& place, c10::IValue value, Values& frame) {
     if (!value.isList() || value.toListRef().size() < list->size()) {
       throw Error(
           ErrorCode::kCorrupt,
-          fmt::format("has {} results as a list, which it does not give",
-                      list->size()));
+          fmt::format(
+              "expected {} results as a list, but the operator returns none",
+              list->size()));
     }
     const Values elements = value.toListRef().vec();
     value = {};
@@ -110,7 +111,7 @@ Values Interpreter::Run(const Graph& graph, Values inputs) {
   if (inputs.size() != graph.inputs.size()) {
     throw Error(
         ErrorCode::kCorrupt,
-        fmt::format("a graph takes {}, is given {}",
+        fmt::format("a graph expects {}, got {}",
                     Counted(graph.inputs.size(), "value"), inputs.size()));
   }
   Frame frame(static_cast<std::size_t>(graph.num_slots));

@@ -24,7 +24,7 @@ bool IsWhole(const c10::IValue& value) {
 std::int64_t Whole(const c10::IValue& value) {
   if (value.isInt()) return value.toInt();
   if (value.isBool()) return value.toBool() ? 1 : 0;
-  FailOn("an operand is no whole number");
+  FailOn("an operand is not an integer");
 }
 
 double Real(const c10::IValue& value) {
@@ -41,7 +41,7 @@ const c10::IValue& Operand(const Values& values, std::size_t index) {
 
 /// By reference: `result` is set by the argument before it in the call.
 std::int64_t Checked(bool overflows, const std::int64_t& result) {
-  if (overflows) FailOn("a size has more than 64 bits");
+  if (overflows) FailOn("a size exceeds 64 bits");
   return result;
 }
 
@@ -230,7 +230,7 @@ c10::IValue ToInt(const Values& values) {
   const c10::IValue& value = Operand(values, 0);
   if (IsWhole(value)) return Whole(value);
   const double number = Real(value);
-  if (!(std::abs(number) < 0x1p63)) FailOn("a size has more than 64 bits");
+  if (!(std::abs(number) < 0x1p63)) FailOn("a size exceeds 64 bits");
   return static_cast<std::int64_t>(number);
 }
 

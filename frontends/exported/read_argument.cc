@@ -123,7 +123,8 @@ class ArgumentReader {
     return {.name = {}, .value = read_inner_(document_.Object(value, "graph"))};
   }
   Argument Object(const Json&) const {
-    document_.Refuse("takes an object of a class of its own");
+    document_.Refuse(
+        "has an argument of a custom class, which is not supported");
   }
 
   template <Method kRead>

@@ -101,7 +101,8 @@ class GraphReader {
   int Find(const std::string& name) const {
     const auto found = slots_.find(name);
     if (found == slots_.end()) {
-      document_.Fail(fmt::format("reads '{}', which nothing has made", name));
+      document_.Fail(
+          fmt::format("reads '{}', which no earlier node defines", name));
     }
     return found->second;
   }

@@ -147,8 +147,8 @@ void Symbols::CheckSize(const Model& model, const ModelInput& input,
   const std::string symbol = SymbolOf(size);
   if (!expected && value != size.example) {
     Refuse(input.name, dim, value,
-           fmt::format("which '{}' is for no sizes that the inputs have; it "
-                       "was {} in the file's example",
+           fmt::format("the input sizes give no value for '{}'; it was {} in "
+                       "the file's example",
                        symbol, size.example.value_or(0)));
   }
   if (size.IsFixed() && value != *expected) {

@@ -220,11 +220,9 @@ const TensorLiteral* Evaluator::LiteralOf(const at::Tensor& tensor) const {
 void Evaluator::CountCopies(std::size_t num_elements) {
   work_ += static_cast<std::int64_t>(num_elements);
   if (work_ <= kMaxNodes * kElementsPerNode) return;
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format(
-          "the run does the work of more than {} nodes: does a loop not end?",
-          kMaxNodes));
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("more than {} nodes ran: does a loop not terminate?",
+                          kMaxNodes));
 }
 
 std::vector<Value> Evaluator::Run(std::vector<Value> inputs) {

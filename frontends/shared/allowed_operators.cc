@@ -63,11 +63,10 @@ struct ReasonRow {
 constexpr ReasonRow kReasons[] = {
     {OperatorVerdict::kUnknown, "that LibTorch alone does not have"},
     {OperatorVerdict::kUnsafe,
-     "that touch files, Python or other processes, trust what they are given "
-     "or need not end"},
+     "that access files, Python or other processes, do not check their "
+     "arguments or may not terminate"},
     {OperatorVerdict::kPrivate,
-     "that are private to PyTorch and not on the list of those that files may "
-     "name"}};
+     "that are private to PyTorch and not on the list of allowed ones"}};
 
 }  // namespace
 

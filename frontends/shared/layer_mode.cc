@@ -77,14 +77,14 @@ std::string ModeWarning(ModeChange change, std::string_view made,
       return "";
     case ModeChange::kToTraining:
       return fmt::format(
-          "was {} in eval(): batch norm and dropout are made to train; what "
-          "eval() leaves out of a graph (stochastic depth, attention's "
-          "dropout) is missing: {} it after model.train()",
+          "was {} in eval(): batch norm and dropout are switched to training; "
+          "operators that eval() omits (stochastic depth, attention's dropout) "
+          "are missing: {} it after model.train()",
           made, make);
     case ModeChange::kToInference:
       return fmt::format(
-          "was {} in train(): batch norm and dropout are made not to train; "
-          "{} it after model.eval()",
+          "was {} in train(): batch norm and dropout are switched to "
+          "inference; {} it after model.eval()",
           made, make);
   }
   return "";

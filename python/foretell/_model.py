@@ -25,7 +25,7 @@ else:
     Model = Any
 ZOO = "zoo:"
 NO_CHANGE = "does not change them"
-NOTHING_AGAIN = "keeps anything that could be computed again"
+NOTHING_AGAIN = "keeps a tensor that could be recomputed"
 
 
 @dataclasses.dataclass

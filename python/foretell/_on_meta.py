@@ -48,8 +48,8 @@ def read_config(folder: str | os.PathLike[str]) -> Any:
     fields = json.loads(path.read_text(encoding="utf-8"))
     kind = fields.get("model_type")
     if "auto_map" in fields:
-        raise ValueError("its network is code of its own (auto_map), which is not run; "
-                         "export it by torch.export")
+        raise ValueError("it defines its network in its own code (auto_map), which "
+                         "foretell does not run; export it with torch.export")
     if kind not in transformers.CONFIG_MAPPING:
         raise ValueError(f"config.json has the model_type {kind!r}, which transformers "
                          f"{transformers.__version__} does not have; export the network "

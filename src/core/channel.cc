@@ -116,8 +116,8 @@ bool Channel::Accepts(char kind, std::int64_t length) {
   if (length >= 0 && length <= most) return true;
   is_closed_ = true;
   received_ = {};
-  offence_ = fmt::format(
-      "announced a message of {} bytes, at most {} are taken", length, most);
+  offence_ = fmt::format("announced a message of {} bytes, expected at most {}",
+                         length, most);
   return false;
 }
 

@@ -42,7 +42,7 @@ void OutputFile::Close() {
   file_ = nullptr;
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
     std::remove(temporary_.c_str());
-    Fail("cannot be put in place");
+    Fail("cannot be renamed into place");
   }
 }
 

@@ -85,8 +85,8 @@ double LinkGbS(const DeviceSpec& device, const CostOptions& options) {
   if (options.link_gb_s > 0) return options.link_gb_s;
   if (device.link_gb_s > 0) return device.link_gb_s;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("device {}: how fast it sends to other GPUs is not "
-                          "known, link_gb_s is missing",
+              fmt::format("device {}: link_gb_s is missing: its bandwidth to "
+                          "other GPUs is unknown",
                           device.name));
 }
 

@@ -191,8 +191,8 @@ const DeviceSpec& DeviceCatalog::FindDevice(std::string_view name) const {
   for (const DeviceSpec& device : devices_) known.push_back(device.name);
   const std::vector<std::string> near = Nearest(name, known);
   throw Error(ErrorCode::kNotFound,
-              fmt::format("device '{}' is unknown{}; `foretell devices` lists "
-                          "all, --device-file adds one of your own",
+              fmt::format("device '{}' is unknown{}; list all with `foretell "
+                          "devices`, add one with --device-file",
                           name, near.empty() ? "" : "; near: " + Joined(near)));
 }
 

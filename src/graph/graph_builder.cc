@@ -135,8 +135,7 @@ GraphBuilder::GraphBuilder(GraphInfo info) {
   }
   if (info.grad_mode && info.mode == Mode::kTraining) {
     RefuseToBuild("graph '" + info.name +
-                  "': grad mode is a choice of inference; training always "
-                  "records");
+                  "': grad mode applies to inference; training always records");
   }
   graph_.info_ = std::move(info);
 }
@@ -251,7 +250,7 @@ void GraphBuilder::AddCall(NodeId node, NodeSpec spec,
     CheckId(result, graph_.values_.size(), "result",
             [&] { return describe(call); });
     if (graph_.value(result).producer == node) continue;
-    RefuseToBuild(fmt::format("{}: '{}' is no tensor of that node",
+    RefuseToBuild(fmt::format("{}: '{}' is not a tensor of that node",
                               describe(call), graph_.value(result).name));
   }
   call.outputs = std::move(results);

@@ -115,7 +115,7 @@ constexpr bool NamesAreUnique() {
   return std::ranges::adjacent_find(kEntries, {}, &Entry::target) ==
          kEntries.end();
 }
-static_assert(NamesAreUnique(), "an operator stands in the table twice");
+static_assert(NamesAreUnique(), "an operator is in the table twice");
 static_assert(!kEntries.front().target.empty(), "two blanks in a row");
 
 OpKind Find(std::string_view target) {

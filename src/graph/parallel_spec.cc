@@ -91,10 +91,9 @@ ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
     return *std::move(spec);
   throw Error(
       ErrorCode::kInvalidArgument,
-      fmt::format("{} '{}': expected ddp:N, zero1:N, zero2:N, "
-                  "fsdp:N or tp:N with 2 to {} GPUs; after ddp:N and zero1:N "
-                  "',{}' may stand, after zero2:N and fsdp:N "
-                  "',{}PATH', after tp:N ',{}'",
+      fmt::format("{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N or tp:N "
+                  "with 2 to {} GPUs; optionally, ddp:N and zero1:N with "
+                  "',{}', zero2:N and fsdp:N with ',{}PATH', tp:N with ',{}'",
                   flag, text, kMostGpus, kBucketView, kBlocks, kVocabulary));
 }
 

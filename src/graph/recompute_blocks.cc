@@ -270,7 +270,7 @@ std::string SomePath(const OperatorGraph& graph) {
   const auto node = std::ranges::find_if(
       graph.nodes(), [](const Node& one) { return !one.scope.empty(); });
   return node == graph.nodes().end()
-             ? "no operator says in which module it is"
+             ? "no operator names its module"
              : fmt::format("'{}' is the path of one operator", node->scope);
 }
 
@@ -292,10 +292,10 @@ OperatorGraph RecomputeBlocks(const OperatorGraph& graph,
     best = Recomputed(graph, BlocksOfPath(blocks), first);
   }
   if (best) return *std::move(best);
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("no block '{}' keeps anything that could be computed "
-                          "again; {}",
-                          blocks, SomePath(graph)));
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("no block '{}' keeps a tensor that could be recomputed; {}",
+                  blocks, SomePath(graph)));
 }
 
 }  // namespace foretell

@@ -98,7 +98,7 @@ Strides ParseStrides(TextCursor& cursor) {
   if (!cursor.AcceptWord("strides")) return {};
   cursor.Expect("=");
   Strides strides = ParseDimensions(cursor, "a stride");
-  if (strides.empty()) cursor.Fail("strides are empty, expected some or none");
+  if (strides.empty()) cursor.Fail("strides are empty, expected at least one");
   return strides;
 }
 

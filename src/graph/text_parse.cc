@@ -221,7 +221,7 @@ class Parser {
   /// A call that the last node makes inside, or a tensor that its calls use.
   void ParseInside() {
     if (builder_.num_nodes() == 0) {
-      cursor_.Fail("a call inside of a node, but no node stands above it");
+      cursor_.Fail("a call without a node above it");
     }
     const NodeId node = builder_.num_nodes() - 1;
     std::vector<std::string> names = ParseNames();

@@ -126,8 +126,8 @@ void CheckStrides(const Value& value) {
   }
   if (StaysWithinLimits(shape, value.strides)) return;
   Refuse(fmt::format(
-      "tensor '{}': {} has strides [{}], expected strides >= 0 "
-      "that lead no further than 2^56 elements",
+      "tensor '{}': {} has strides [{}], expected strides >= 0 that span at "
+      "most 2^56 elements",
       value.name, ToString(value.type), fmt::join(value.strides, ", ")));
 }
 

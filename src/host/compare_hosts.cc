@@ -54,10 +54,10 @@ HostSpec CompareHosts(std::span<const ProbeTime> probes,
     if (other != nullptr) logs.push_back(LogRatio(own, *other));
   }
   if (logs.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("of {} operators none was timed on the reference "
-                            "host '{}'",
-                            probes.size(), reference.spec.name));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("none of {} operators was timed on the reference host '{}'",
+                    probes.size(), reference.spec.name));
   }
   const RobustMiddle middle = MiddleOf(std::move(logs));
   return {.factor = reference.spec.factor * std::exp(middle.median),

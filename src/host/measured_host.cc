@@ -70,10 +70,11 @@ std::string ReadName(JsonObject& object) {
 
 void CheckHostName(std::string_view name) {
   if (ParseHost(name)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("host '{}' is who calls the operators, not a "
-                            "machine; expected another name",
-                            name));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "host '{}' is a runtime, not a machine; expected another name",
+            name));
   }
   if (IsHostName(name)) return;
   throw Error(ErrorCode::kInvalidArgument,

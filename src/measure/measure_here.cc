@@ -61,9 +61,9 @@ void Check(const MeasureRequest& request) {
                     PrecisionName(request.run.precision)));
   }
   if (request.run.grad_mode && request.run.mode == Mode::kTraining) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "measure: grad mode is a choice of inference; training always "
-                "records");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "measure: grad mode applies to inference; training always records");
   }
   const EnergyOptions& energy = options.energy_options;
   if (options.warmup_runs >= 0 && options.min_runs >= 1 &&

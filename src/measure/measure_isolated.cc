@@ -47,11 +47,12 @@ void RefuseUntrustedCode(const MeasureRequest& request) {
                          measure::DeviceKind::kCpu;
   if (is_locked || request.options.trusts_code) return;
   if (!torchscript::LooksLikeZip(StartOf(request.model))) return;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("a TorchScript or torch.export file chooses what "
-                          "runs, and on {} with all rights of yours: --trust "
-                          "allows it",
-                          request.device));
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format(
+          "a TorchScript or torch.export file chooses the operators, which run "
+          "on {} with all your permissions; allow it with --trust",
+          request.device));
 }
 
 /// Last line of `log` that has text, cleaned of control characters.

@@ -54,10 +54,11 @@ std::int64_t BlockBytes(std::int64_t bytes) {
 
 void RefuseEndlessRequest(std::int64_t bytes, const AllocatorState& state) {
   if (bytes <= kMaxTotalBytes - state.reserved - kLargeSegmentBytes) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("a request of {} bytes on top of {} reserved ones "
-                          "exceeds 2^60 bytes",
-                          bytes, state.reserved));
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "a request of {} bytes with {} already reserved exceeds 2^60 bytes",
+          bytes, state.reserved));
 }
 
 CachingAllocator::CachingAllocator(const CachingAllocatorConfig& config)

@@ -71,10 +71,12 @@ SliceDemand OnSlice(const Demand& demand, const MigProfile& profile) {
     if (slice.profile == profile.name) return slice;
   }
   if (demand.latency_ms > 0 || demand.energy_j > 0) {
-    Refuse(demand, fmt::format("latency_ms is {} and energy_j {}, but nothing "
-                               "is said of profile '{}'",
-                               FormatNumber(demand.latency_ms, 3),
-                               FormatNumber(demand.energy_j, 3), profile.name));
+    Refuse(
+        demand,
+        fmt::format(
+            "latency_ms is {} and energy_j {}, but profile '{}' is not judged",
+            FormatNumber(demand.latency_ms, 3),
+            FormatNumber(demand.energy_j, 3), profile.name));
   }
   return {.profile = profile.name};
 }

@@ -135,7 +135,7 @@ std::string WhyNoProfile(const Job& job, const DeviceSpec& device,
   }
   if (largest == nullptr) {
     return fmt::format(
-        "'{}' needs {} MiB, but its profiles take part only with media "
+        "'{}' needs {} MiB, but its profiles are used only with media "
         "extensions",
         job.model, FormatNumber(job.needed_mib, 0));
   }

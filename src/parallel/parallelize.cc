@@ -32,10 +32,11 @@ OperatorGraph Parallelize(const OperatorGraph& graph, const ParallelSpec& spec,
                           std::span<const TrainedParameter> trained) {
   if (spec.kind == ParallelKind::kOneGpu) return graph;
   if (trained.empty() && !SharesInference(spec)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: the step trains no parameter, GPUs have "
-                            "nothing to share",
-                            ToString(spec)));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "{}: the step trains no parameter, so GPUs have nothing to share",
+            ToString(spec)));
   }
   const auto* const row = std::ranges::find(kPlans, spec.kind, &PlanRow::kind);
   return row->plan(graph, spec, trained);

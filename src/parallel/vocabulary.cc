@@ -87,7 +87,7 @@ class Borders final : public StepRewriter {
   void RequireEvenParts() const {
     if (vocabulary_.table == kNone) {
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: the network has no table of words",
+                  fmt::format("{}: the network has no token embedding",
                               ToString(spec())));
     }
     if (vocabulary_.words % spec().gpus == 0) return;

@@ -148,11 +148,12 @@ class Chain {
   const auto mib = [](double bytes) {
     return FormatNumber(bytes / static_cast<double>(kMiB), 1);
   };
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("{}: the smallest block, {}, takes {} MiB, and {} "
-                          "MiB are usable",
-                          footprint.algorithm, ShapeText(block),
-                          mib(PeakBytes(footprint, block)), mib(usable_bytes)));
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format(
+          "{}: the smallest block, {}, needs {} MiB, and {} MiB are usable",
+          footprint.algorithm, ShapeText(block),
+          mib(PeakBytes(footprint, block)), mib(usable_bytes)));
 }
 
 }  // namespace

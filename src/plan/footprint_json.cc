@@ -58,7 +58,7 @@ void RequireAxes(const JsonObject& root, const std::string& key,
                  const std::vector<std::string>& axes) {
   for (const std::string& name : names) {
     if (std::ranges::find(axes, name) != axes.end()) continue;
-    root.Fail(key, fmt::format("names '{}', which is no axis", name));
+    root.Fail(key, fmt::format("names '{}', which is not an axis", name));
   }
 }
 

@@ -76,8 +76,8 @@ class Pool {
       outcome.text = fmt::format("the worker process: {}", outcome.text);
       place.worker.reset();
     } else if (outcome.kind == Outcome::Kind::kTimedOut) {
-      outcome.text = fmt::format("stopped after the deadline of {} s",
-                                 options_.deadline_s);
+      outcome.text =
+          fmt::format("exceeded its deadline of {} s", options_.deadline_s);
       place.worker.reset();
     }
     const std::int64_t task = *place.task;

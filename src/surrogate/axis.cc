@@ -38,7 +38,7 @@ std::string_view TakeUntil(std::string_view& text, std::string_view sign) {
 std::int64_t ParseSize(std::string_view part, std::string_view text) {
   const auto number = ParseNumber<std::int64_t>(text);
   if (!number || *number < 1) {
-    RefusePart(part, fmt::format("'{}' is no whole number above 0", text));
+    RefusePart(part, fmt::format("'{}' is not a whole number above 0", text));
   }
   return *number;
 }
@@ -73,7 +73,7 @@ Axis ParseAxis(std::string_view part) {
   if (axis.name.empty()) RefusePart(part, "has no name");
   if (axis.values.size() < 2) RefusePart(part, "has fewer than two values");
   if (!std::ranges::is_sorted(axis.values, std::less_equal<>())) {
-    RefusePart(part, "has values that do not ascend");
+    RefusePart(part, "has values that are not in ascending order");
   }
   return axis;
 }
@@ -121,7 +121,7 @@ std::vector<Axis> ParseAll(std::string_view text) {
     const std::string_view part = TakeUntil(text, ",");
     Axis axis = ParseAxis(part);
     if (std::ranges::find(axes, axis.name, &Axis::name) != axes.end()) {
-      RefusePart(part, "names what was named before");
+      RefusePart(part, "names an axis that is named already");
     }
     axes.push_back(std::move(axis));
   }

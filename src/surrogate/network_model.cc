@@ -18,8 +18,9 @@ nlohmann::ordered_json RangeJson(const Range& range) {
 Range ReadRange(JsonObject& object, const std::string& key,
                 const std::vector<double>& pair) {
   if (pair.size() == 2 && pair[0] <= pair[1]) return {pair[0], pair[1]};
-  object.Fail(key, fmt::format("has {} numbers, expected two that ascend",
-                               pair.size()));
+  object.Fail(key,
+              fmt::format("has {} numbers, expected two in ascending order",
+                          pair.size()));
 }
 
 /// A layer of `inputs` inputs; weights are stored column by column.

@@ -75,7 +75,7 @@ void CheckNames(const RawTable& raw) {
     if (names.insert(column).second) continue;
     throw Error(
         ErrorCode::kInvalidArgument,
-        fmt::format("{}: column '{}' is asked for twice", raw.path, column));
+        fmt::format("{}: column '{}' is named twice", raw.path, column));
   }
   if (std::ranges::find(raw.columns, raw.target) == raw.columns.end()) return;
   throw Error(ErrorCode::kInvalidArgument,

@@ -100,7 +100,7 @@ class CommandLine(Programs):
         with open("/dev/full", "wb") as full:
             outcome = self.run_words(PRINTED[name], stdout=full)
         self.assertEqual(outcome.status, FAILED)
-        self.assertIn("stdout cannot be written", outcome.err)
+        self.assertIn("cannot write to stdout", outcome.err)
 
     def test_ten_thousand_files(self):
         outcome = self.run_words(["predict", *[f"no{k}" for k in range(10000)]])

@@ -28,7 +28,7 @@ LAST_BYTE_LOCKED = 0x40000000  # SQLite leaves the page of it empty.
 ODD_NAME = "<img src=q onerror=alert(1)>\x1b[31m,\"=1+1.onnx"
 COUNT = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) "
 
-FOREIGN = "that foretell does not make"
+FOREIGN = "that is not part of a dataset"
 
 # What is done to an honest dataset, and a part of the refusal.
 SQL = {
@@ -72,14 +72,14 @@ HEADER = "model,batch,device,latency_ms\n"
 TABLES = {
     "nothing": ("", "an empty table"),
     "an open quote": ('model,batch\n"abc', "a quote is not closed"),
-    "NULs": ("model,batch\n\0\0,1\n", "nothing says what the device is"),
+    "NULs": ("model,batch\n\0\0,1\n", "the table has no device"),
     "a column twice": ("model,model\na,b\n", "two columns are named 'model'"),
     "NaN": (HEADER + "ok,1,a100,nan\n", "latency_ms is nan"),
     "a number below 0": (HEADER + "ok,1,a100,-1e308\n", "latency_ms is -1"),
     "a number without end": (HEADER + "ok,1,a100,1e999\n", "is no number"),
     "a million columns": (
         ",".join(f"c{k}" for k in range(1000000)) + "\n" + "1," * 999999 +
-        "1\n", "nothing says what the model is"),
+        "1\n", "the table has no model"),
     "one gzipped cell of 256 MB": (
         gzip.compress(b"model,batch\n" + b"a" * (1 << 28)), "unpacks to"),
     "30 million gzipped rows": (
@@ -203,9 +203,9 @@ class DatasetFiles(unittest.TestCase):
         connection.commit()
         connection.close()
         for path, part in [
-                (other, "not a dataset"), (self.folder, "is no regular file"),
-                ("/dev/zero", "is no regular file"),
-                (bounded_run.pipe(self.folder), "is no regular file"),
+                (other, "not a dataset"), (self.folder, "is not a regular file"),
+                ("/dev/zero", "is not a regular file"),
+                (bounded_run.pipe(self.folder), "is not a regular file"),
                 (f"file:{self.path}?mode=memory", "no such dataset")]:
             with self.subTest(path=path):
                 self.check_refused(self.dataset("stats", path), path, part)

@@ -95,7 +95,7 @@ TEST(FormatReports, TellsEveryFigureInFull) {
             "  network      101 k parameters, 925 M MACs, 4 operators (onnx)");
   EXPECT_EQ(LineOf(text, "latency"),
             "  latency      12.3 ms   (9 – 15.6)   LibTorch (C++)");
-  EXPECT_THAT(text, HasSubstr(" as nvidia-smi would show it"));
+  EXPECT_THAT(text, HasSubstr(" as shown by nvidia-smi"));
   EXPECT_THAT(LineOf(text, "activations"), EndsWith(" MiB"));
   // Inference keeps neither.
   EXPECT_THAT(LineOf(text, "gradients"), StartsWith("no line"));

@@ -107,7 +107,7 @@ class Generate(DatasetTest):
 
     def test_a_model_that_is_missing_is_a_model_that_failed(self):
         for model, words in (("gone.onnx", "gone.onnx: no such file or folder"),
-                             ("zoo:resnet18", "taken by --sweep")):
+                             ("zoo:resnet18", "select zoo networks with --sweep")):
             result = run("generate", model, "--out", self.path)
             self.assertEqual(result.returncode, MODEL_FAILED)
             self.assertIn(words, result.stderr)

@@ -40,7 +40,7 @@ TEST_F(HostileFile, HasNoTriggers) {
       "CREATE TRIGGER bomb AFTER INSERT ON points BEGIN DELETE FROM labels; "
       "END");
   ExpectError([&] { Dataset::OpenOrCreate(path_); }, ErrorCode::kCorrupt,
-              "has a trigger 'bomb' that foretell does not make");
+              "has a trigger 'bomb' that is not part of a dataset");
 }
 
 TEST_F(HostileFile, HasNoViews) {
@@ -49,7 +49,7 @@ TEST_F(HostileFile, HasNoViews) {
       "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
       "SELECT id FROM n");
   ExpectError([&] { Dataset::Open(path_); }, ErrorCode::kCorrupt,
-              "that foretell does not make");
+              "that is not part of a dataset");
 }
 
 TEST_F(HostileFile, HasNoVirtualTables) {
@@ -65,7 +65,7 @@ TEST_F(HostileFile, HasNoVirtualTablesWithBlanks) {
       "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = "
       "replace(sql, ' ', '  ') WHERE name = 'box'");
   ExpectError([&] { Dataset::Open(path_); }, ErrorCode::kCorrupt,
-              "that foretell does not make");
+              "that is not part of a dataset");
 }
 
 TEST_F(HostileFile, HasNoColumnsThatAreComputed) {
@@ -73,13 +73,13 @@ TEST_F(HostileFile, HasNoColumnsThatAreComputed) {
       "ALTER TABLE metadata ADD COLUMN odd TEXT GENERATED ALWAYS AS "
       "(hex(zeroblob(100000000)))");
   ExpectError([&] { Dataset::Open(path_); }, ErrorCode::kCorrupt,
-              "has a table 'metadata' that foretell does not make");
+              "has a table 'metadata' that is not part of a dataset");
 }
 
 TEST_F(HostileFile, HasNoIndexesThatAreComputed) {
   Execute("CREATE INDEX odd ON points (upper(model))");
   ExpectError([&] { Dataset::OpenForWriting(path_); }, ErrorCode::kCorrupt,
-              "has a index 'odd' that foretell does not make");
+              "has a index 'odd' that is not part of a dataset");
 }
 
 /// Writes the journal of `path` that names a super-journal, `victim`.
@@ -148,9 +148,9 @@ TEST_F(HostileFile, IsARegularFile) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string& path : {pipe, std::string("/dev/zero")}) {
     ExpectError([&] { Dataset::Open(path); }, ErrorCode::kIo,
-                path + ": is no regular file");
+                path + ": is not a regular file");
     ExpectError([&] { Dataset::OpenOrCreate(path); }, ErrorCode::kIo,
-                path + ": is no regular file");
+                path + ": is not a regular file");
   }
 }
 

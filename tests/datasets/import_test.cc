@@ -150,7 +150,7 @@ TEST_F(ImportTest, RefusesNonsenseAndLeavesTheDatasetAlone) {
                     "gpu,toy,1,inference,\"5\n6\"\n");
               });
   ExpectError(ErrorCode::kInvalidArgument,
-              "line 2: nothing says what the device is: no column 'device' "
+              "line 2: the table has no device: no column 'device' "
               "among model, batch, latency_ms; add --map COLUMN=device",
               [&] { Import("model,batch,latency_ms\ntoy,1,5\n"); });
   options_.columns = {{"x", "memory_mb"}};

@@ -50,9 +50,7 @@ TEST(PlanSweep, TakesGivenBatchesOnceForEachModel) {
 TEST(PlanAll, PointsFromNamesOfTheZooToSweeps) {
   ExpectError(
       ErrorCode::kInvalidArgument,
-      "zoo:resnet18: is no file; networks of the zoo are taken by "
-      "--sweep",
-      [] {
+      "zoo:resnet18: is not a file; select zoo networks with --sweep", [] {
         PlanAll({.sweep = {}, .paths = {"zoo:resnet18"}, .batches_from = {}},
                 {.batches = {}, .dims = {}});
       });

@@ -89,7 +89,7 @@ TEST(DeviceCatalog, NamesTheNearestForAnUnknownDevice) {
   const std::string other =
       MessageOf([] { DeviceCatalog::BuiltIn().FindDevice("gaudi3"); },
                 ErrorCode::kNotFound);
-  EXPECT_THAT(other, HasSubstr("`foretell devices` lists all"));
+  EXPECT_THAT(other, HasSubstr("list all with `foretell devices`"));
   EXPECT_THAT(other, Not(HasSubstr("near")));
 }
 
@@ -168,10 +168,9 @@ TEST(DeviceCatalog, SaysOfADeviceWithoutMigThatItHasNone) {
 
 TEST(DeviceCatalog, NamesNoneWhenThereIsNothingToFind) {
   const DeviceCatalog empty;
-  EXPECT_EQ(
-      MessageOf([&] { empty.FindDevice("x"); }, ErrorCode::kNotFound),
-      "device 'x' is unknown; `foretell devices` lists all, --device-file "
-      "adds one of your own");
+  EXPECT_EQ(MessageOf([&] { empty.FindDevice("x"); }, ErrorCode::kNotFound),
+            "device 'x' is unknown; list all with `foretell devices`, add one "
+            "with --device-file");
   EXPECT_EQ(MessageOf([&] { empty.DefaultContext(); }, ErrorCode::kNotFound),
             "the catalogue has no environment");
 }

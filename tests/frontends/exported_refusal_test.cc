@@ -49,7 +49,7 @@ TEST(ExportedRefusal, SaysWhyEachOperatorIsRefused) {
       ", " + CallOf("_reshape_alias", "size");
   for (const char* const part :
        {"that LibTorch alone does not have: torch.ops.mine.layer.default; ",
-        "that touch files", "need not end: torch.ops.aten.record_stream",
+        "that access files", "need not end: torch.ops.aten.record_stream",
         "private to PyTorch", "may name: torch.ops.aten._reshape_alias"}) {
     ExpectRefusal(ModelJson(nodes, kResult), ErrorCode::kUnsupported, part);
   }
@@ -96,7 +96,7 @@ TEST(ExportedRefusal, OldArchivesAreNamed) {
   file.Write(std::string("PK\3\4", 4) + "serialized_exported_program.json" +
              std::string("PK\5\6", 4) + std::string(18, '\0'));
   ExpectError([&] { LoadModel(file.path()); }, ErrorCode::kUnsupported,
-              "made by torch.export before PyTorch 2.8");
+              "written by torch.export of PyTorch < 2.8");
 }
 
 TEST(ExportedRefusal, OfSeveralModelsTheOneCalledModelIsTaken) {
@@ -105,7 +105,7 @@ TEST(ExportedRefusal, OfSeveralModelsTheOneCalledModelIsTaken) {
                                    {"models/decoder.json", "{}"},
                                    {"models/model.json", model}});
   EXPECT_EQ(saved.Run().warnings.at(0),
-            "holds several models; 'model' is taken, not decoder "
+            "holds several models; uses 'model', not decoder "
             "(FILE.pt2:decoder takes it)");
 }
 
@@ -190,7 +190,7 @@ TEST(ExportedRefusal, MissingAndUnknownArgumentsAreNamed) {
                                    Named("self", TensorArgument("x")) + ", " +
                                        Named("more", TensorArgument("x"))),
                           kResult),
-                ErrorCode::kCorrupt, "is given 'more', which it does not take");
+                ErrorCode::kCorrupt, "does not accept the argument 'more'");
 }
 
 TEST(ExportedRefusal, ValuesAreMadeOnceAndBeforeTheyAreRead) {
@@ -199,8 +199,8 @@ TEST(ExportedRefusal, ValuesAreMadeOnceAndBeforeTheyAreRead) {
       ModelJson(NodeJson("y", relu, Named("self", TensorArgument("later"))),
                 kResult),
       ErrorCode::kCorrupt,
-      "node 'y' (torch.ops.aten.relu.default): reads 'later', which nothing "
-      "has made");
+      "node 'y' (torch.ops.aten.relu.default): reads 'later', which no earlier "
+      "node defines");
   ExpectRefusal(
       ModelJson(NodeJson("x", relu, Named("self", TensorArgument("x"))),
                 kResult),
@@ -230,7 +230,7 @@ TEST(ExportedRefusal, SequencesOfOneOperatorHaveOneLength) {
         Named("", GraphArgument(same)) + ", " + carried +
             Named("", R"({"as_tensors": [{"name": "w"}, {"name": "x"}]})"));
     ExpectRefusal(ModelJson(node, kResult), ErrorCode::kCorrupt,
-                  "is given sequences of 4 and of 2 elements");
+                  "got sequences of 4 and 2 elements");
   }
 }
 
@@ -295,8 +295,8 @@ TEST(ExportedRefusal, SizesThatOverflowAreNamed) {
         TraceProgram(program, inputs);
       },
       ErrorCode::kInvalidArgument,
-      "input 'x': dimension 0 is 18014398509481984, which 'batch-2' is for "
-      "no sizes that the inputs have");
+      "input 'x': dimension 0 is 18014398509481984, the input sizes give no "
+      "value for 'batch-2'");
 }
 
 TEST(ExportedRefusal, BranchesOnContentAreNamed) {

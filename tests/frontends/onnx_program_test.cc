@@ -126,9 +126,10 @@ TEST(OnnxProgram, RefusesOperatorsOfAVersionThatNobodyHasSeen) {
 TEST(OnnxProgram, CountsTheOutputsOfASplitBeforeItMakesThem) {
   Node split = MakeNode("Split", {"x"}, {"y"});
   split.attributes.push_back(IntAttribute("num_outputs", 1'000'000'000));
-  ExpectError([&] { TraceOf(MakeModel(GraphOf({split}, {}), 18)); },
-              ErrorCode::kCorrupt,
-              "num_outputs is 1000000000, expected 1 as the node has");
+  ExpectError(
+      [&] { TraceOf(MakeModel(GraphOf({split}, {}), 18)); },
+      ErrorCode::kCorrupt,
+      "num_outputs is 1000000000, expected 1, the node's number of outputs");
 }
 
 TEST(OnnxProgram, NamesEveryOutputAsTheFileDoes) {

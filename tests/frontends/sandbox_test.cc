@@ -123,7 +123,7 @@ TEST_F(Sandboxed, PassesErrorsOn) {
       [&] { TraceProgram(program, {ParseInput("image=f32[1,3,7,7]")}); },
       ErrorCode::kInvalidArgument, "vit_tiny.onnx");
   ExpectError([&] { program.Instantiate({}); }, ErrorCode::kUnsupported,
-              "can be traced only");
+              "can only trace it");
 }
 
 /// Values so deep inside one another that to free them takes the whole stack.
@@ -298,7 +298,7 @@ TEST(SandboxedMessages, LimitWhatParsingTakes) {
   ExpectError(unpack({.seconds = 0}), ErrorCode::kUnsupported,
               "the limit of --timeout");
   ExpectError(unpack({.memory_bytes = -64 * kMiB}), ErrorCode::kUnsupported,
-              "MiB, the most of a file of its size");
+              "MiB, the limit for a file of its size");
 }
 
 TEST(SandboxedMessages, AllowMoreOfALargerFile) {

@@ -189,7 +189,7 @@ TEST(TorchScriptSafety, SaysWhyEachOperatorIsRefused) {
   for (const char* const part :
        {"that LibTorch alone does not have: aten::_no_such_operator, "
         "mine::layer; ",
-        "that touch files", "need not end: aten::save; ", "private to PyTorch",
+        "that access files", "need not end: aten::save; ", "private to PyTorch",
         "may name: aten::_reshape_alias"}) {
     ExpectError([&] { LoadTorchScript(file.path()); }, ErrorCode::kUnsupported,
                 part);

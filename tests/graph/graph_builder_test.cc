@@ -187,7 +187,7 @@ TEST(GraphBuilder, RefusesCallsOfTensorsThatAreNotTheirs) {
   ExpectError([&] { toy.builder.AddCall(1, {.target = "relu"}, {}); }, kInvalid,
               "call 'relu': node 1 does not exist, the graph has 1");
   ExpectError([&] { toy.builder.AddCall(0, {.target = "exp"}, {0}); }, kInvalid,
-              "call 0 (exp): 'x' is no tensor of that node");
+              "call 0 (exp): 'x' is not a tensor of that node");
   ExpectError([&] { toy.builder.AddCall(0, {.target = "exp"}, {9}); }, kInvalid,
               "call 0 (exp): result 9 does not exist, the graph has 2");
   ExpectError(

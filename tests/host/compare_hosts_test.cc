@@ -73,7 +73,7 @@ TEST(CompareHosts, ComparesCallsOfTheSameKindAlone) {
 
 TEST(CompareHosts, RefusesWhatCannotBeCompared) {
   ExpectError([] { CompareHosts({}, Reference(1)); },
-              ErrorCode::kInvalidArgument, "of 0 operators none was timed");
+              ErrorCode::kInvalidArgument, "none of 0 operators was timed");
   ExpectError([] { CompareHosts(std::vector{Took("new", 1)}, Reference(1)); },
               ErrorCode::kInvalidArgument, "reference host 'reference'");
   ExpectError([] { CompareHosts(std::vector{Took("mm", 0)}, Reference(1)); },

@@ -185,8 +185,8 @@ TEST(Pack, UsesMediaProfilesOnRequestAndOnce) {
   const Packing without = Pack(jobs, A100());
   EXPECT_EQ(without.unplaced.size(), 2u);
   EXPECT_THAT(without.reason,
-              testing::StartsWith("'a' needs 100 MiB, but its profiles take "
-                                  "part only with media extensions"));
+              testing::StartsWith("'a' needs 100 MiB, but its profiles are "
+                                  "used only with media extensions"));
   const Packing one = Pack(jobs, A100(), {.media_extensions = true});
   EXPECT_EQ(Instances(one), "0/0:1 1g.5gb+me a; ");
   const Packing two =

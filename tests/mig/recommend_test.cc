@@ -119,8 +119,8 @@ TEST(Recommend, NamesATightProfileWhereNoneFits) {
   const Recommendation result = Recommend(demand, A100());
   EXPECT_EQ(result.profile, std::nullopt);
   EXPECT_THAT(result.reason,
-              testing::EndsWith("40448 MiB; '7g.40gb' fits when the cache is "
-                                "given back"));
+              testing::EndsWith(
+                  "40448 MiB; '7g.40gb' fits when the cache is given back"));
 }
 
 TEST(Recommend, TakesTheContextOfTheSlice) {
@@ -238,7 +238,7 @@ TEST(Recommend, RefusesATimeThatLeavesAProfileOut) {
   demand.slices.erase(demand.slices.begin());
   EXPECT_EQ(Refusal(demand),
             "demand of 'net': latency_ms is 10.000 and energy_j 5.000, but "
-            "nothing is said of profile '1g.5gb'");
+            "profile '1g.5gb' is not judged");
   // The device without MIG needs none.
   EXPECT_EQ(Judge(demand, A100()).latency_ms, 10);
 }

@@ -326,7 +326,8 @@ TEST(TensorParallel, RefusesVocabulariesThatCannotBeShared) {
               ErrorCode::kInvalidArgument,
               "table 'words' has 12 words, which 8 GPUs cannot share evenly");
   ExpectError([] { Shared(kAttention, "tp:3,vocabulary"); },
-              ErrorCode::kInvalidArgument, "the network has no table of words");
+              ErrorCode::kInvalidArgument,
+              "the network has no token embedding");
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(FootprintJson, RefusesWhatIsNoFootprint) {
   expect("\"bytes\": 8.0", "\"bytes\": -8.0", "s.json: terms[0].bytes");
   expect("\"powers\": [\n        1,", "\"powers\": [", "powers has 1 numbers");
   expect("\"whole\": [\n    \"x\"", "\"whole\": [\n    \"z\"",
-         "whole names 'z', which is no axis");
+         "whole names 'z', which is not an axis");
   expect("\"halo\": [\n    1,", "\"halo\": [\n    -1,", "s.json: halo");
   expect("\"dtype\"", "\"colour\"", "s.json: dtype");
 }

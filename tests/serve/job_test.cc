@@ -75,11 +75,11 @@ TEST(MakeJob, KeepsValuesInTheWordsOfTheirFlags) {
 
 TEST(MakeJob, RefusesWhatIsNotServed) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"({"model": "/etc/passwd"})", "model '/etc/passwd': not of the zoo"},
+      {R"({"model": "/etc/passwd"})", "model '/etc/passwd': not a zoo network"},
       {R"({"model": "--help"})", "model '--help'"},
       {R"({"model": 1})", "request.model"},
       {R"({"options": {}})", "has no model"},
-      {R"({"models": ["zoo:a", "zoo:b"]})", "takes one model, not 2"},
+      {R"({"models": ["zoo:a", "zoo:b"]})", "accepts one model, got 2"},
       {R"({"model": "zoo:a", "more": 1})", "request.more"},
       {R"({"model": "zoo:a", "options": 1})", "options: expected an object"},
       {R"({"model": "zoo:a", "options": {"sandbox": "off"}})",

@@ -14,7 +14,7 @@ TEST(Metrics, AreWhatPrometheusReads) {
   metrics.CountRequest("/v1/predict", 200, 0.25);
   metrics.CountRequest("/v1/fits", 422, 100);
   metrics.CountCacheHit(true);
-  const std::string text = metrics.Text({{"queue", "Requests that wait", 3}});
+  const std::string text = metrics.Text({{"queue", "Requests waiting", 3}});
   for (const char* line :
        {"# TYPE foretell_requests_total counter\n",
         "foretell_requests_total{route=\"/v1/predict\",status=\"200\"} 2\n",
@@ -27,7 +27,7 @@ TEST(Metrics, AreWhatPrometheusReads) {
         "foretell_request_seconds_sum 100.265\n",
         "foretell_request_seconds_count 3\n", "foretell_cache_hits_total 1\n",
         "foretell_cache_misses_total 0\n",
-        "# HELP foretell_queue Requests that wait\n"
+        "# HELP foretell_queue Requests waiting\n"
         "# TYPE foretell_queue gauge\nforetell_queue 3\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }

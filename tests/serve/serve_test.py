@@ -167,7 +167,7 @@ class Answers(unittest.TestCase):
 
     def test_say_what_is_wrong(self):
         for status, route, body, message in (
-                (400, "/v1/predict", {"model": "/etc/passwd"}, "not of the zoo"),
+                (400, "/v1/predict", {"model": "/etc/passwd"}, "not a zoo network"),
                 (400, "/v1/predict", {"model": "zoo:vgg11",
                                       "options": {"sandbox": "off"}}, "sandbox"),
                 (400, "/v1/predict", {"model": "zoo:vgg11",
@@ -259,7 +259,7 @@ class Answers(unittest.TestCase):
         status, answer = self.service.ask_json("/v1/max-batch", {
             "models": ["zoo:vgg11", "zoo:vgg13"]})
         self.assertEqual(status, 400)
-        self.assertIn("takes one model", answer["errors"][0]["message"])
+        self.assertIn("accepts one model", answer["errors"][0]["message"])
 
     def test_list_the_routes(self):
         routes = json.loads(self.service.ask("/")[2])["routes"]
@@ -409,7 +409,7 @@ class Limits(unittest.TestCase):
             second = subprocess.run([BINARY, "serve", "--port", port],
                                     capture_output=True, text=True, timeout=60)
         self.assertEqual(second.returncode, 3)
-        self.assertIn(f"127.0.0.1:{port}: cannot be listened on: Address already in",
+        self.assertIn(f"127.0.0.1:{port}: cannot listen: Address already in",
                       second.stderr)
 
 

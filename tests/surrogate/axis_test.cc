@@ -36,11 +36,11 @@ TEST(Axes, AreRangesStepsOrValues) {
 TEST(Axes, QuoteThePartThatIsNone) {
   EXPECT_THAT(ErrorOf("batch"), HasSubstr("--sweep 'batch': has fewer"));
   EXPECT_THAT(ErrorOf("batch=1..2,=1..2"), HasSubstr("'=1..2': has no name"));
-  EXPECT_THAT(ErrorOf("batch=0..2"), HasSubstr("'0' is no whole number"));
-  EXPECT_THAT(ErrorOf("batch=1..x"), HasSubstr("'x' is no whole number"));
+  EXPECT_THAT(ErrorOf("batch=0..2"), HasSubstr("'0' is not a whole number"));
+  EXPECT_THAT(ErrorOf("batch=1..x"), HasSubstr("'x' is not a whole number"));
   EXPECT_THAT(ErrorOf("batch=9..2"), HasSubstr("fewer than two values"));
-  EXPECT_THAT(ErrorOf("batch=4|2"), HasSubstr("do not ascend"));
-  EXPECT_THAT(ErrorOf("a=1|2,a=1|2"), HasSubstr("named before"));
+  EXPECT_THAT(ErrorOf("batch=4|2"), HasSubstr("are not in ascending order"));
+  EXPECT_THAT(ErrorOf("a=1|2,a=1|2"), HasSubstr("is named already"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("is empty"));
 }
 

@@ -57,11 +57,10 @@ TEST(LabelFilter, ListsWhatThereIs) {
   const SampleOptions options{.devices = {"b200"}};
   const LabelFilter filter(options, {kMine, kPaper});
   ExpectError(ErrorCode::kInvalidArgument,
-              "d.sqlite: no label fits; devices: a100; sources: mine, paper",
+              "d.sqlite: no label matches; devices: a100; sources: mine, paper",
               [&] { filter.FailEmpty("d.sqlite"); });
   ExpectError(ErrorCode::kInvalidArgument,
-              "d.sqlite: no graph of the 2 labels that fit; foretell dataset "
-              "trace adds",
+              "d.sqlite: no graph of the 2 labels that match; add graphs",
               [&] { filter.FailEmpty("d.sqlite", 2); });
   ExpectError(ErrorCode::kInvalidArgument, "devices: none; sources: none",
               [&] { LabelFilter(options, {}).FailEmpty("d.sqlite"); });

@@ -195,7 +195,7 @@ TEST(RunFolder, DoesNotOverwriteARun) {
   const Scratch scratch;
   const RunFolder folder(scratch / "run", /*fresh=*/true);
   WriteWhole(folder.last_path(), "x");
-  ExpectError(ErrorCode::kInvalidArgument, "has a run already",
+  ExpectError(ErrorCode::kInvalidArgument, "already has a run",
               [&] { RunFolder(scratch / "run", /*fresh=*/true); });
 }
 

@@ -63,7 +63,7 @@ TEST_F(Samples, HaveTheGraphOfTheRunOfTheirLabel) {
   const SampleOptions options{.targets = {Target::kLatency},
                               .devices = {"h100"}};
   ExpectError(ErrorCode::kInvalidArgument,
-              "no graph of the 1 label that fit; foretell dataset trace",
+              "no graph of the 1 label that match; add graphs",
               [&] { Select(options); });
   Dataset::OpenForWriting(path_).AddRunGraph(
       2, R"({"autocast":"true"})", training_test::ChainGraph(2, 3, 5));

@@ -289,7 +289,7 @@ TEST_F(TrainerTest, DoesNotResumeWhatIsForPredicting) {
   options.epochs = 1;
   const auto trainer = New(options);
   trainer->Run({});
-  ExpectError(ErrorCode::kCorrupt, "for predicting",
+  ExpectError(ErrorCode::kCorrupt, "for prediction",
               [&] { OptionsOf(trainer->Best(), "best"); });
   EXPECT_EQ(OptionsOf(trainer->Last(), "last").seed, 5);
 }

@@ -172,7 +172,7 @@ TEST_F(TrainingRunTest, LearnsAtTheRateOfItsRangeTest) {
 
 TEST_F(TrainingRunTest, DoesNotBeginWhereThereIsARun) {
   Train(New("run", 1));
-  ExpectError(ErrorCode::kInvalidArgument, "run: has a run already",
+  ExpectError(ErrorCode::kInvalidArgument, "run: already has a run",
               [&] { Train(New("run", 1)); });
 }
 

@@ -20,10 +20,10 @@ void CopyState(const std::map<std::string, learned::StoredTensor>& state,
                at::Tensor& into) {
   const auto found = state.find(name);
   if (found == state.end()) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: no tensor 'optimizer.{}'; it cannot be "
-                            "trained further",
-                            origin, name));
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: no tensor 'optimizer.{}', so training cannot continue",
+                    origin, name));
   }
   const learned::StoredTensor& stored = found->second;
   if (stored.dtype != "F32" || stored.shape != into.sizes().vec()) {

@@ -41,12 +41,13 @@ constexpr double kFarQuantile = 0.99;
     });
     if (is_known) known.emplace_back(TargetName(other));
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("no label of the training part has a figure for {}{}",
-                          TargetName(target),
-                          known.empty() ? ""
-                                        : "; learn what there is: --targets " +
-                                              Joined(known, ",")));
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("no label of the training part has a value for {}{}",
+                  TargetName(target),
+                  known.empty() ? ""
+                                : "; train on the existing ones: --targets " +
+                                      Joined(known, ",")));
 }
 
 TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
@@ -87,10 +88,10 @@ void CheckTerms(const TrainerOptions& options, const SampleSet& set,
   const std::string_view network = NetworkKindName(options.network.kind);
   const Target target = learned::LayoutOf(*terms).target;
   if (targets.size() != 1 || targets.front() != target) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("network '{}' predicts {} alone; name it with "
-                            "--targets",
-                            network, TargetName(target)));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("network '{}' predicts only {}; name it with --targets",
+                    network, TargetName(target)));
   }
   if (options.scale != learned::ScaleKind::kLog) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -102,7 +103,7 @@ void CheckPrior(const TrainerOptions& options, const SampleSet& set) {
   const bool has_prior = !set.recipe.prior.empty();
   if (options.scale == learned::ScaleKind::kDippm && has_prior) {
     throw Error(ErrorCode::kInvalidArgument,
-                "the scale 'dippm' has no logarithm for a prior");
+                "the scale 'dippm' is not logarithmic, which a prior needs");
   }
   if (options.network.pooling == learned::Pooling::kPrior &&
       !(has_prior && set.recipe.node_costs)) {

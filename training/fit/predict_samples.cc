@@ -112,16 +112,17 @@ void CheckFits(const learned::CheckpointInfo& info, const SampleSet& set) {
   const std::vector<std::string> wanted = names(info.recipe);
   const std::vector<std::string> found = names(set.recipe);
   if (wanted != found) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("the checkpoint takes the inputs {}; the samples "
-                            "have {}",
-                            Joined(wanted), Joined(found)));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("the checkpoint expects the inputs {}; the samples have {}",
+                    Joined(wanted), Joined(found)));
   }
   if (info.recipe.node_costs != set.recipe.node_costs) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("the checkpoint takes {}costs of nodes; the "
-                            "samples differ",
-                            info.recipe.node_costs ? "" : "no "));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "the checkpoint expects {}costs of nodes; the samples differ",
+            info.recipe.node_costs ? "" : "no "));
   }
   if (info.recipe.prior != set.recipe.prior) {
     throw Error(ErrorCode::kInvalidArgument,

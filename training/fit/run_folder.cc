@@ -31,8 +31,8 @@ RunFolder::RunFolder(std::string path, bool fresh) : path_(std::move(path)) {
   }
   if (fresh && HasRun(path_)) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: has a run already; --resume it, or choose "
-                            "another",
+                fmt::format("{}: already has a run; continue it with --resume, "
+                            "or choose another folder",
                             path_));
   }
 }

@@ -240,7 +240,8 @@ TrainerOptions OptionsOf(const learned::Checkpoint& last,
   if (last.training.empty()) {
     throw Error(
         ErrorCode::kCorrupt,
-        fmt::format("{}: is for predicting; it has no state of a run", origin));
+        fmt::format("{}: has weights for prediction but no training state",
+                    origin));
   }
   try {
     return TrainerOptionsFromJson(

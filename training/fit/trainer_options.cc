@@ -36,7 +36,7 @@ void TrainerOptions::Check() const {
           "at least 0");
   if (mixed_precision && !compute.starts_with("cuda")) {
     throw Error(ErrorCode::kInvalidArgument,
-                "mixed precision needs a GPU; it computes on " + compute);
+                "mixed precision needs a GPU; the device is " + compute);
   }
 }
 

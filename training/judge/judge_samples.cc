@@ -30,7 +30,7 @@ std::vector<std::size_t> ChosenSamples(const JudgeOptions& options,
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: no sample in {}{}", options.samples.dataset,
                             SelectionOf(options),
-                            all ? "" : "; --split none judges by all labels"));
+                            all ? "" : "; --split none uses all labels"));
   }
   return indices;
 }

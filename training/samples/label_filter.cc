@@ -32,11 +32,10 @@ LabelFilter::LabelFilter(const SampleOptions& options,
            (FitsSoFar(label) && label.provenance != Provenance::kSimulated);
   }
   if (options.devices.empty() && !options.all_devices && devices_.size() > 1) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("labels of several devices; name one with --device, or "
-                    "all: {}",
-                    Listed(devices_)));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("labels are from several devices; name one with "
+                            "--device, or use all: {}",
+                            Listed(devices_)));
   }
   if (!provenances_.empty()) return;
   provenances_ = {Provenance::kMeasured, Provenance::kImported};
@@ -51,13 +50,13 @@ void LabelFilter::FailEmpty(const std::string& path,
                             std::int64_t without_graph) const {
   if (without_graph > 0) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: no graph of the {} that fit; foretell dataset "
-                            "trace adds those of the runs that labels state",
+                fmt::format("{}: no graph of the {} that match; add graphs of "
+                            "the labels' runs with foretell dataset trace",
                             path, Counted(without_graph, "label")));
   }
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: no label fits; devices: {}; sources: {}", path,
-                          Listed(devices_), Listed(sources_)));
+              fmt::format("{}: no label matches; devices: {}; sources: {}",
+                          path, Listed(devices_), Listed(sources_)));
 }
 
 bool LabelFilter::FitsSoFar(const Label& label) const {

@@ -77,7 +77,7 @@ void AddPriors(Selection& selection) {
   std::erase_if(selection.drafts, std::not_fn(&HasFigure));
   if (!selection.drafts.empty()) return;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: the prior knows none of the labels",
+              fmt::format("{}: the prior covers none of the labels",
                           selection.dataset.path()));
 }
 

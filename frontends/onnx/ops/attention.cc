@@ -137,7 +137,7 @@ void LowerFlexAttention(NodeContext& ctx) {
     const at::Tensor x = ctx.Tensor(i);
     const std::int64_t heads = x.dim() == 4 ? x.size(1) : 0;
     ctx.Check(heads > 0 && query.size(1) % heads == 0,
-              "the heads of Q are no multiple of those of K and V");
+              "the heads of Q are not a multiple of those of K and V");
     return heads == query.size(1)
                ? x
                : x.repeat_interleave(query.size(1) / heads, 1);

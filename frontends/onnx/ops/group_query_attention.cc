@@ -89,10 +89,11 @@ void CheckCacheGrows(NodeContext& ctx, std::int64_t past,
   if (!ctx.IsHost(kGroupedTotalLength)) return;
   const std::int64_t total = ctx.Int(kGroupedTotalLength);
   if (total == past + sequence) return;
-  ctx.Fail(ErrorCode::kUnsupported,
-           fmt::format("total_sequence_length {} is not past {} + new {}: a "
-                       "cache shared by past and present is not supported",
-                       total, past, sequence));
+  ctx.Fail(
+      ErrorCode::kUnsupported,
+      fmt::format("total_sequence_length is {}, expected past {} + new {}: a "
+                  "cache shared by past and present is not supported",
+                  total, past, sequence));
 }
 
 }  // namespace

@@ -17,9 +17,8 @@ std::int64_t NormalizeAxis(const NodeContext& ctx, std::int64_t axis,
                            std::int64_t rank) {
   const std::int64_t bound = std::max<std::int64_t>(rank, 1);
   if (axis < -bound || axis >= bound) {
-    ctx.Fail(
-        ErrorCode::kCorrupt,
-        fmt::format("axis {} is outside of a tensor of rank {}", axis, rank));
+    ctx.Fail(ErrorCode::kCorrupt,
+             fmt::format("axis {} is out of range for rank {}", axis, rank));
   }
   return axis < 0 ? axis + bound : axis;
 }

@@ -43,8 +43,8 @@ at::Tensor Positions(NodeContext& ctx, size_t i, std::int64_t size) {
   for (std::int64_t& position : known) {
     if (position < -size || position >= size) {
       ctx.Fail(ErrorCode::kInvalidArgument,
-               fmt::format("index {} is outside of an axis of {}", position,
-                           Counted(size, "element")));
+               fmt::format("index {} is out of range for an axis of {}",
+                           position, Counted(size, "element")));
     }
     if (position >= 0) continue;
     position += size;

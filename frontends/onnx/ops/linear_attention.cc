@@ -102,7 +102,7 @@ void LowerLinearAttention(NodeContext& ctx) {
   const std::int64_t q_heads = heads("q_num_heads");
   const std::int64_t kv_heads = heads("kv_num_heads");
   ctx.Check(kv_heads > 0 && q_heads > 0 && q_heads % kv_heads == 0,
-            fmt::format("q_num_heads {} is no multiple of kv_num_heads {}",
+            fmt::format("q_num_heads {} is not a multiple of kv_num_heads {}",
                         q_heads, kv_heads));
   Recurrence r = RecurrenceOf(ctx, q_heads, kv_heads);
   double scale = ctx.FloatAttribute("scale", 0);

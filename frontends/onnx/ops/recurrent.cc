@@ -100,7 +100,7 @@ void CheckOwn(const NodeContext& ctx, const Layer& layer) {
     const std::int64_t columns = place == 0 ? layer.x.size(2) : layer.hidden;
     ctx.Check(weight.dim() == (place < 2 ? 2 : 1) && weight.size(0) == rows &&
                   (place >= 2 || weight.size(1) == columns),
-              fmt::format("weight {} is not for {} and {}", i,
+              fmt::format("weight {} does not match {} and {}", i,
                           Counted(rows, "row"), Counted(columns, "column")));
   }
 }
@@ -111,9 +111,9 @@ void CheckLayer(const NodeContext& ctx, const Layer& layer) {
     FailAttribute(ctx, "direction", layer.direction);
   }
   const std::int64_t hidden = ctx.IntAttribute("hidden_size", layer.hidden);
-  ctx.Check(
-      hidden == layer.hidden,
-      fmt::format("hidden_size is {}, R is for {}", hidden, layer.hidden));
+  ctx.Check(hidden == layer.hidden,
+            fmt::format("hidden_size is {}, expected {}, the hidden size of R",
+                        hidden, layer.hidden));
   if (!layer.own.empty()) {
     ctx.Check(layer.x.dim() == 3, "X does not have rank 3");
     CheckOwn(ctx, layer);

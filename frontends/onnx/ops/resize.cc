@@ -183,7 +183,7 @@ at::Tensor InterpolateAxis(const NodeContext& ctx, const at::Tensor& x,
   const AxisCoordinates& axis = r.axes[static_cast<size_t>(a)];
   if (axis.output > 0 && axis.input > kMaxWeights / axis.output) {
     ctx.Fail(ErrorCode::kUnsupported,
-             fmt::format("interpolation from {} to {} without an ATen operator",
+             fmt::format("interpolation from {} to {} has no ATen operator",
                          axis.input, Counted(axis.output, "element")));
   }
   const std::vector<double> weights =

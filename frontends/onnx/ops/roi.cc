@@ -58,8 +58,9 @@ const float* Plane(const at::Tensor& x, const RoiShape& s, std::int64_t batch,
 std::int64_t CheckedBatch(const NodeContext& ctx, const at::Tensor& x,
                           std::int64_t batch) {
   if (batch < 0 || batch >= x.size(0)) {
-    ctx.Fail(ErrorCode::kInvalidArgument,
-             fmt::format("a region lies in image {} of {}", batch, x.size(0)));
+    ctx.Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a region refers to image {} of {}", batch, x.size(0)));
   }
   return batch;
 }

@@ -53,8 +53,8 @@ void CheckReshape(const NodeContext& ctx, const at::Tensor& x,
     ctx.Fail(
         ErrorCode::kInvalidArgument,
         fmt::format(
-            "a tensor of shape {} cannot take the shape {} that the file "
-            "gives; does it fix a batch or size other than the requested one?",
+            "a tensor of shape {} cannot be reshaped to {}, which the file "
+            "states; does the file fix another batch or size than requested?",
             ShapeText(x.sizes()), ShapeText(shape)));
   }
 }

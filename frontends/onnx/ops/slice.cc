@@ -85,8 +85,9 @@ Ints SplitSizes(NodeContext& ctx, std::int64_t length) {
   const auto outputs = static_cast<std::int64_t>(ctx.num_outputs());
   const std::int64_t parts = ctx.IntAttribute("num_outputs", outputs);
   ctx.Check(parts > 0 && parts == outputs,
-            fmt::format("num_outputs is {}, expected {} as the node has", parts,
-                        outputs));
+            fmt::format(
+                "num_outputs is {}, expected {}, the node's number of outputs",
+                parts, outputs));
   if (ctx.opset() < 18 && length % parts != 0) {
     ctx.Fail(ErrorCode::kInvalidArgument,
              fmt::format("an axis of {} does not split into {} equal parts",

@@ -14,8 +14,8 @@ struct Signature {
 };
 
 constexpr std::string_view kPickle =
-    "a Python pickle, such as weights, and no network; write one by "
-    "torch.export.save, torch.jit.save or torch.onnx.export";
+    "a Python pickle, for example of weights, not a network; save the network "
+    "with torch.export.save, torch.jit.save or torch.onnx.export";
 
 constexpr Signature kSignatures[] = {
     {0, "\x89PNG\r\n"sv, "a PNG image"},
@@ -38,8 +38,8 @@ constexpr Signature kSignatures[] = {
      "ELF"sv,
      "an ELF program, such as a TensorRT plug-in"},
     {0, "GGUF"sv,
-     "a GGUF model, such as llama.cpp's; the folder of the config.json that it "
-     "was made from, or a network of the zoo, can be predicted"},
+     "a GGUF model, such as llama.cpp's; use the folder with the original "
+     "config.json, or a network of the zoo"},
     {4, "TFL3"sv, "a TensorFlow Lite model"},
     {0, "\x80\x02"sv, kPickle},
     {0, "\x80\x04"sv, kPickle},

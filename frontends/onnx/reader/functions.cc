@@ -55,11 +55,9 @@ Expanded Expand(const Body& body, std::span<const Expanded> functions) {
 
 void CheckLimits(const Expanded& expanded, const std::string& what) {
   if (expanded.num_nodes > kMaxExpandedNodes) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format(
-            "{} stands for more than {} nodes once its functions are expanded",
-            what, kMaxExpandedNodes));
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{} expands to more than {} nodes", what,
+                            kMaxExpandedNodes));
   }
   if (expanded.call_depth > kMaxCallDepth) {
     throw Error(ErrorCode::kUnsupported,

@@ -156,7 +156,7 @@ void Resolver::ReportCycle(const std::vector<int>& waiting) const {
   }
   throw Error(ErrorCode::kCorrupt,
               NodeLabel(nodes_[static_cast<std::size_t>(node)]) +
-                  " lies on a cycle: it depends on its own output");
+                  " is part of a cycle: it depends on its own output");
 }
 
 }  // namespace

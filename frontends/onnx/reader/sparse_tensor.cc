@@ -49,7 +49,7 @@ std::int64_t IndexAt(const TensorLiteral& indices, std::size_t position) {
 
 std::int64_t CheckedIndex(std::int64_t index, std::int64_t size) {
   if (index < 0 || index >= size) {
-    CorruptSparse(fmt::format("index {} is outside of [0, {})", index, size));
+    CorruptSparse(fmt::format("index {} is out of range [0, {})", index, size));
   }
   return index;
 }
@@ -86,7 +86,7 @@ void FillDense(const TensorLiteral& values, const TensorLiteral& indices,
   CheckParts(values, indices, dense);
   const DataType& type = *FindDataType(dense.data_type);
   const std::optional<std::int64_t> bytes = RawBytes(type, dense.NumElements());
-  if (!bytes) CorruptSparse("its size is beyond 64 bits");
+  if (!bytes) CorruptSparse("its size exceeds 64 bits");
   dense.payload = Payload::kSkipped;
   if (values.payload == Payload::kExternal ||
       indices.payload == Payload::kExternal) {

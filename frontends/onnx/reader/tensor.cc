@@ -163,7 +163,7 @@ void FillPayload(::onnx::TensorProto& proto,
   CheckDims(tensor.dims);
   const DataType& type = CheckedDataType(tensor);
   if (!RawBytes(type, tensor.NumElements())) {
-    CorruptTensor("its size is beyond 64 bits");
+    CorruptTensor("its size exceeds 64 bits");
   }
   if (proto.data_location() == ::onnx::TensorProto::EXTERNAL) {
     tensor.payload = TensorLiteral::Payload::kExternal;
@@ -182,7 +182,7 @@ void FillPayload(::onnx::TensorProto& proto,
 
 void CheckDims(std::span<const std::int64_t> dims) {
   if (dims.size() > kMaxRank) {
-    CorruptTensor(fmt::format("its rank is {}, at most {} is possible",
+    CorruptTensor(fmt::format("its rank is {}, expected at most {}",
                               dims.size(), kMaxRank));
   }
   for (const std::int64_t dim : dims) {

@@ -191,7 +191,7 @@ std::uint64_t Scanner::ReadVarint(std::int64_t& position, std::int64_t end) {
       return value;
     }
   }
-  Fail(ErrorCode::kCorrupt, position, "a number takes more than 10 bytes");
+  Fail(ErrorCode::kCorrupt, position, "a number has more than 10 bytes");
 }
 
 Field Scanner::ReadField(MessageKind kind, std::int64_t begin,
@@ -300,7 +300,7 @@ void Scanner::Descend(const Field& field, int depth) {
   size_t length = slim_.bytes.size() - length_at - kLengthBytes;
   if (slim_.bytes.size() > kMaxSlimBytes) {
     Fail(ErrorCode::kUnsupported, field.begin,
-         "the model without its weights takes more than 2 GiB");
+         "the model without its weights exceeds 2 GiB");
   }
   for (size_t i = 0; i < kLengthBytes; ++i, length >>= 7) {
     const unsigned continues = i + 1 < kLengthBytes ? 0x80 : 0;
@@ -415,9 +415,8 @@ void Scanner::Charge(const Field& field) {
   }
   if (memory_ > budget_) {
     Fail(ErrorCode::kUnsupported, field.begin,
-         fmt::format(
-             "the model without its weights takes more than {} MiB of memory",
-             budget_ >> 20));
+         fmt::format("the model without its weights exceeds {} MiB of memory",
+                     budget_ >> 20));
   }
 }
 

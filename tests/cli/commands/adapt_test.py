@@ -79,7 +79,7 @@ class Adapt(unittest.TestCase):
         outcome = self.adapt("--figure", "latency")
         self.assertEqual(outcome.returncode, DOES_NOT_FIT, outcome.stdout)
         self.assertRegex(outcome.stderr,
-                         r"rows that were left out got worse: latency [\d.]+ % "
+                         r"held-out rows got worse: latency [\d.]+ % "
                          r"before, [\d.]+ % after; nothing is written")
         self.assertFalse(self.out.exists())
         self.assertEqual(self.adapt("--figure", "latency", "--force").returncode,

@@ -88,7 +88,7 @@ class Calibrate(unittest.TestCase):
         self.assertEqual((len(document["rows"]), len(document["failed"])), (6, 3))
         self.assertEqual({one["resolution"] for one in document["failed"]}, {16})
         self.assertRegex(outcome.stderr, r"batch=\d,resolution=16: failed: .*; "
-                                         r"the run is left out")
+                                         r"run skipped")
         outcome = self.calibrate(model, "--sweep",
                                  "batch=1|2|4,resolution=8|12|16")
         self.assertEqual(outcome.returncode, MODEL_FAILED)

@@ -101,7 +101,7 @@ class Fit(unittest.TestCase):
 
     def test_refuses_a_column_twice_and_searches_without_end(self):
         for flags, complaint in (
-                (("--columns", "edge,edge"), "'edge' is asked for twice"),
+                (("--columns", "edge,edge"), "'edge' is named twice"),
                 (("--population", "2000000000"), "--population"),
                 (("--generations", "2000000000"), "--generations")):
             outcome = self.fit("--target", "memory", *flags)
@@ -232,7 +232,7 @@ class Fit(unittest.TestCase):
                 (("--target", "memory", "--points", "20"), "--points"),
                 (("--target", "memory", "--checks", "20"), "--checks"),
                 (("--judge", stored, "--target", "latency"),
-                 "says 'memory', and --target is 'latency'")):
+                 "target is 'memory', but --target is 'latency'")):
             outcome = self.fit(*flags)
             self.assertEqual(outcome.returncode, USAGE, outcome.stdout)
             self.assertIn(complaint, outcome.stderr)
@@ -243,8 +243,8 @@ class Fit(unittest.TestCase):
             self.assertIn(flags[0], outcome.stderr)
 
     def test_says_why_a_formula_is_coarse(self):
-        for target, why in (("memory", "memory grows in stairs"),
-                            ("latency", "other sizes take other kernels")):
+        for target, why in (("memory", "memory grows in steps"),
+                            ("latency", "kernels change with size")):
             outcome = run("fit", ONNX, "--target", target, "--sweep",
                           "batch=1..64,resolution=64..256:32", "--points",
                           "16", "--checks", "8", "--method", "linear")
@@ -255,7 +255,7 @@ class Fit(unittest.TestCase):
         outcome = run("fit", SCRIPT, "--target", "memory", "--sweep",
                       "batch=1..8,resolution=64..128:32")
         self.assertEqual(outcome.returncode, MODEL_FAILED, outcome.stderr)
-        self.assertIn("has no shape; say by --input", outcome.stderr)
+        self.assertIn("has no shape; state it with --input", outcome.stderr)
 
     def test_refuses_sweeps_that_a_model_does_not_have(self):
         for sweep, complaint in (

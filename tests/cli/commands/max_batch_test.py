@@ -56,7 +56,7 @@ class MaxBatch(unittest.TestCase):
     def test_the_largest_batch_is_one_that_the_file_allows(self):
         outcome = run("max-batch", BOUNDED)
         self.assertEqual(outcome.stdout, "64\n")
-        self.assertIn("the model takes no more", outcome.stderr)
+        self.assertIn("the model accepts no larger batch", outcome.stderr)
         self.assertEqual(run("max-batch", BOUNDED, "--limit", "5").stdout, "5\n")
 
     def test_json_says_the_same(self):

@@ -64,7 +64,7 @@ class Plan(unittest.TestCase):
         self.assertIsNone(found["refusal"])
         most = run("max-batch", BOUNDED)
         self.assertEqual(most.stdout, "64\n")
-        self.assertIn(f"note: the model takes no more: {BOUNDED}: ", most.stderr)
+        self.assertIn(f"note: the model accepts no larger batch: {BOUNDED}: ", most.stderr)
         self.assertIn(why, most.stderr)
 
     def test_begins_at_the_least_that_the_model_takes(self):
@@ -74,7 +74,7 @@ class Plan(unittest.TestCase):
         found = self.plan(*arguments)
         self.assertEqual((found["value"], found["smallest"]), (100, 32))
         self.assertIn("resolution=31", found["smallest_refusal"])
-        self.assertIn("the model takes none below 32: ",
+        self.assertIn("the model accepts none below 32: ",
                       run("plan", *arguments).stdout)
         found = self.plan(ONNX, "--memory", "2GiB")
         self.assertEqual((found["smallest"], found["smallest_refusal"]),
@@ -87,7 +87,7 @@ class Plan(unittest.TestCase):
                      "--batch", "1", "--step", "1", "--limit", "24", "--memory", "16GiB")
         self.expect_refusal("--axis resolution=1,batch=1: ", *arguments,
                             status=MODEL_FAILED)
-        self.expect_refusal("; nor was one of its doubles up to 24 taken",
+        self.expect_refusal("; no doubling of it up to 24 was accepted either",
                             *arguments, status=MODEL_FAILED)
 
     def test_errors_are_json_too(self):
@@ -265,7 +265,7 @@ class Plan(unittest.TestCase):
                 outcome = run("plan", "stencil", "--shape", *shape, "--memory",
                               "1GiB")
                 self.assertEqual(outcome.returncode, USAGE)
-                self.assertIn("with commas between them: --shape 4000,4000",
+                self.assertIn("separate sizes with commas: --shape 4000,4000",
                               outcome.stderr)
 
     def test_refuses_flags_of_a_volume_before_blocks_are_run(self):

@@ -58,8 +58,8 @@ class Usage(unittest.TestCase):
             for path in (new, old):
                 outcome = run("predict", str(path))
                 self.assertEqual(outcome.returncode, MODEL_FAILED)
-                self.assertRegex(outcome.stderr, "weights.* no network; write one by "
-                                 "torch.export.save")
+                self.assertRegex(outcome.stderr, "weights.* not a network; save the network with "
+                             "torch.export.save")
 
     def test_a_model_that_cannot_be_answered_has_one_status(self):
         for words in (("predict",), ("inspect",), ("fits",), ("max-batch",),
@@ -181,7 +181,7 @@ class Usage(unittest.TestCase):
         refused = run("predict", ONNX, "--batch", "1", "--grad", "--mode",
                       "training")
         self.assertEqual(refused.returncode, USAGE)
-        self.assertIn("--grad: says how inference runs", refused.stderr)
+        self.assertIn("--grad: applies to inference", refused.stderr)
 
     def test_a_batch_of_0_is_a_usage_error(self):
         for batch in ("0", "-1", "many"):

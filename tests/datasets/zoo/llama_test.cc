@@ -120,11 +120,11 @@ TEST(Llama, CopiesNothingWithoutACache) {
 TEST(Llama, RefusesWhatHasNoPass) {
   const std::pair<const char*, const char*> kBad[] = {
       {"llama?phase=encode", "phase=encode: expected forward, prefill or"},
-      {"llama?cache=8", "cache=8: a forward pass keeps none"},
+      {"llama?cache=8", "cache=8: a forward pass has no cache"},
       {"llama?phase=prefill&cache=8", "cache=8: 512 tokens do not fit"},
       {"llama?phase=decode&cache=4096", "exceeds positions=4096"},
       {"llama?all_logits=true", "all_logits=true changes prefill"},
-      {"llama?kv_heads=5", "heads=32 do not split into kv_heads=5"},
+      {"llama?kv_heads=5", "heads=32 is not a multiple of kv_heads=5"},
       {"llama?seq=5000", "seq=5000"},
   };
   for (const auto& [name, part] : kBad) {

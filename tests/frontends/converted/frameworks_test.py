@@ -185,7 +185,7 @@ class HuggingFace(Case):
         folder.mkdir()
         (folder / "config.json").write_text(json.dumps(
             {"model_type": "bert", "auto_map": {"AutoModel": "evil.Net"}}))
-        self.assertIn("code of its own", self.refusal("code"))
+        self.assertIn("its own code", self.refusal("code"))
 
     def test_an_unknown_network_is_named(self):
         self.assertIn("model_type None", self.refusal("probe"))

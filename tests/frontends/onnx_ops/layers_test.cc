@@ -306,7 +306,7 @@ TEST(RecurrentLowering, RefusesAnotherHiddenSizeThanItsWeights) {
         RunNode(node, {at::ones({5, 4, 2}), at::ones({1, 12, 2}),
                        at::ones({1, 12, 3})});
       },
-      ErrorCode::kCorrupt, "hidden_size is 4611686018427387904, R is for 3");
+      ErrorCode::kCorrupt, "hidden_size is 4611686018427387904, expected 3");
 }
 
 TEST(RecurrentLowering, NamesAnUnknownActivation) {

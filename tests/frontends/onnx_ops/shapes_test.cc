@@ -50,7 +50,7 @@ TEST(ReshapeLowering, SaysThatTheFileFixesABatch) {
                   RunNode({.op_type = "Reshape"},
                           {at::ones({8, 4, 1, 1}), Longs({1, 4})});
                 },
-                "a tensor of shape [8,4,1,1] cannot take the shape [1,4]"),
+                "a tensor of shape [8,4,1,1] cannot be reshaped to [1,4]"),
             ErrorCode::kInvalidArgument);
 }
 
@@ -144,7 +144,7 @@ TEST(GatherLowering, RefusesAPlaceOutsideTheAxis) {
                 [] {
                   RunNode({.op_type = "Gather"}, {at::ones({3}), Longs({3})});
                 },
-                "index 3 is outside of an axis of 3"),
+                "index 3 is out of range for an axis of 3"),
             ErrorCode::kInvalidArgument);
 }
 

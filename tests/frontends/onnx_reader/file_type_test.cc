@@ -18,8 +18,8 @@ TEST(GuessFileType, RecognisesWhatPeopleConfuseWithOnnx) {
       {"\x89PNG\r\n\x1a\n", "a PNG image"},
       {"PK\x03\x04\x14", "a zip archive, such as a TorchScript file"},
       {"\x80\x02}q",
-       "a Python pickle, such as weights, and no network; write one by "
-       "torch.export.save, torch.jit.save or torch.onnx.export"},
+       "a Python pickle, for example of weights, not a network; save the "
+       "network with torch.export.save, torch.jit.save or torch.onnx.export"},
       {"0123TFL3abc", "a TensorFlow Lite model"},
       {"\x40\0\0\0\0\0\0\0{\"a\":"s, "a safetensors file"},
       {"{\"ir_version\": 8}", "a JSON file"},

@@ -84,7 +84,7 @@ TEST(CheckFunctions, RefusesExponentialGrowth) {
   for (int i = 0; i < 40; ++i) {
     AddFunction(model, "F" + std::to_string(i), "F" + std::to_string(i + 1), 2);
   }
-  EXPECT_NE(ErrorOf(model).find("stands for more than 1048576 nodes"),
+  EXPECT_NE(ErrorOf(model).find("expands to more than 1048576 nodes"),
             std::string::npos);
 }
 

@@ -53,11 +53,11 @@ TEST(ResolveScope, NamesANodeOnACycle) {
   EXPECT_EQ(ErrorOf(ModelOf({{"Entry", {"x", "q"}, {"p"}},
                              {"Back", {"p"}, {"q"}},
                              {"Exit", {"q"}, {"y"}}})),
-            "corrupt: m.onnx: node 'the_Back' (Back) lies on a cycle: it "
+            "corrupt: m.onnx: node 'the_Back' (Back) is part of a cycle: it "
             "depends on its own output");
   EXPECT_EQ(ErrorOf(ModelOf({{"Exit", {"s"}, {"y"}}, {"Own", {"s"}, {"s"}}})),
-            "corrupt: m.onnx: node 'the_Own' (Own) lies on a cycle: it depends "
-            "on its own output");
+            "corrupt: m.onnx: node 'the_Own' (Own) is part of a cycle: it "
+            "depends on its own output");
 }
 
 TEST(ResolveScope, FindsCyclesThroughSubgraphs) {
@@ -65,8 +65,8 @@ TEST(ResolveScope, FindsCyclesThroughSubgraphs) {
   AddNode(AddBranch(*model.mutable_graph()->mutable_node(0), "then_branch"),
           "Neg", {"y"}, {"n"});
   EXPECT_EQ(ErrorOf(model),
-            "corrupt: m.onnx: node 'the_If' (If) lies on a cycle: it depends "
-            "on its own output");
+            "corrupt: m.onnx: node 'the_If' (If) is part of a cycle: it "
+            "depends on its own output");
 }
 
 TEST(ResolveScope, NamesAnUndefinedValueAndItsUser) {

@@ -78,7 +78,7 @@ TEST(ConvertSparseTensor, RefusesPartsThatDoNotFit) {
   const std::string place = "corrupt: m.onnx: sparse tensor 'w' FLOAT[2,3]: ";
   ::onnx::ModelProto outside = SparseModel();
   SparseOf(outside).mutable_indices()->set_int64_data(1, 3);
-  EXPECT_EQ(ErrorOf(outside), place + "index 3 is outside of [0, 3)");
+  EXPECT_EQ(ErrorOf(outside), place + "index 3 is out of range [0, 3)");
 
   ::onnx::ModelProto types = SparseModel();
   SparseOf(types).mutable_indices()->set_data_type(kOnnxFloat);

@@ -155,7 +155,7 @@ TEST(ConvertTensor, RefusesAbsurdShapes) {
                 "[4294967296,4294967296]: the number of elements of "
                 "[4294967296,4294967296] is beyond 64 bits");
   EXPECT_EQ(TensorError(Tensor(kOnnxFloat, {big * (big >> 4)})),
-            place + "[1152921504606846976]: its size is beyond 64 bits");
+            place + "[1152921504606846976]: its size exceeds 64 bits");
   EXPECT_EQ(TensorError(Tensor(kOnnxFloat, std::vector<std::int64_t>(100, 1))),
             place +
                 "[1,1,1,1,1,1,1,1,1,1,…]: its rank is 100, at most 64 is "

@@ -134,7 +134,7 @@ TEST(ScanModel, RefusesMalformedNumbers) {
   EXPECT_EQ(ScanError("\x08\xff"),
             "corrupt: byte 1: a number is cut off by the end of its message");
   EXPECT_EQ(ScanError("\x08" + std::string(10, '\x80') + "\x01"),
-            "corrupt: byte 1: a number takes more than 10 bytes");
+            "corrupt: byte 1: a number has more than 10 bytes");
   EXPECT_EQ(ScanError("\x00\x01"s),
             "corrupt: byte 0: field number 0 in ModelProto is out of range");
   EXPECT_EQ(ScanError("\xf8\xff\xff\xff\xff\x01"),
