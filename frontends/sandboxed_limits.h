@@ -10,10 +10,9 @@
 #include "foretell/graph.h"
 #include "src/core/units.h"
 
-/// How much the process in which a file is opened may answer. A file that has
-/// taken it over can send anything, so these bound what an answer costs the
-/// process that reads it. If a benign file reaches a limit, the sender itself
-/// reports it.
+/// Limits on answers of the process in which a file is opened. A file that has
+/// taken it over can send anything, so these limits bound the reader's cost. If
+/// a benign file reaches a limit, the sender itself reports it.
 namespace foretell::sandboxed {
 
 inline constexpr std::int64_t kMostDescriptionBytes = 32 * kMiB;
@@ -26,11 +25,11 @@ inline constexpr std::size_t kMostWarningBytes = 1'024;
 /// the file, at most 64 MiB. A graph's text has about 60 bytes per operator.
 std::int64_t MostAnswerBytes(std::int64_t file_bytes);
 
-/// `warnings` within those limits: long ones are cut, and the last one gives
-/// the number of those that are left out.
+/// `warnings` within those limits: long ones are cut, and the last one states
+/// how many are left out.
 std::vector<std::string> WithinLimits(std::vector<std::string> warnings);
 
-/// What parsing a graph may take.
+/// Limits for parsing a graph.
 struct ParseLimits {
   std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();
   double seconds = std::numeric_limits<double>::infinity();

@@ -15,10 +15,10 @@
 
 /// Messages between this process and the one in which a file is opened.
 /// Requests are trusted; answers come from a process that a stranger's file may
-/// have taken over, and are checked field by field.
+/// have taken over, so every field is checked.
 namespace foretell::sandboxed {
 
-/// What a program states about itself before any of it runs.
+/// Description of a program, before any of it runs.
 struct Description {
   std::string format;
   std::vector<InputSpec> inputs;
@@ -48,9 +48,9 @@ Request UnpackRequest(std::string_view bytes,
                       std::span<const InputSpec> inputs);
 
 std::string PackTrace(const Trace& trace);
-/// The answer to `request`. Throws Error(kCorrupt) that states what is wrong
-/// with it: no graph, or one of another step; kUnsupported if its graph is
-/// beyond `limits`.
+/// The answer to `request`. Throws Error(kCorrupt) with the reason if it has no
+/// graph, or that of another step; kUnsupported if its graph is beyond
+/// `limits`.
 Trace UnpackTrace(std::string_view answer, const Request& request,
                   const ParseLimits& limits = {});
 

@@ -18,8 +18,8 @@ using ErrorDocument = nlohmann::ordered_json (*)(const ReportError& error);
 nlohmann::ordered_json NoResults(const ReportError& error);
 
 /// Returns what `run` returns, the answer for all of `models`, usually one. If
-/// it throws an Error, that is printed, and on stdout its `document`, for the
-/// first model, unless null; the exit status is then ExitCodeOf's.
+/// it throws an Error, prints the error and, unless null, its `document` for
+/// the first model on stdout, and returns ExitCodeOf.
 ExitCode AnswerForModels(std::span<const std::string> models,
                          const std::function<ExitCode()>& run,
                          ErrorDocument document = nullptr);
@@ -30,9 +30,8 @@ ExitCode AnswerFor(const std::string& subject,
                    const std::function<ExitCode()>& run,
                    ErrorDocument document);
 
-/// Writes a file in addition to an answer that is already printed, so nothing
-/// is lost and no second document follows the first: an Error is printed
-/// without one, and its exit status returned.
+/// Writes a file after the answer was printed. Prints an Error without a
+/// document, because one was printed already, and returns its exit status.
 ExitCode WriteBesideAnswer(const std::string& path, std::string_view content);
 
 }  // namespace foretell::cli

@@ -18,9 +18,8 @@ struct AnswerOptions {
   std::vector<TraceOptions> in_grad_mode;
 };
 
-/// A second trace of what `model` asks for, as if torch.no_grad() were
-/// forgotten. Empty where that makes no difference, and where a trace would
-/// take more than milliseconds.
+/// Options of a second trace of `model`, without torch.no_grad(). Empty if that
+/// makes no difference, and if the trace would take more than milliseconds.
 std::vector<TraceOptions> TraceInGradMode(const ModelOptions& model);
 
 /// Everything to report about `trace`, which is one of `program`. Throws what

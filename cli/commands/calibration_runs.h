@@ -10,24 +10,23 @@
 
 namespace foretell::cli {
 
-/// What a calibration measures, and by what it is judged.
+/// Runs that a calibration measures, and runs that test it.
 struct CalibrationPlan {
   ModelOptions model;
-  DeviceFlags catalog;  ///< Whose allocator the estimate simulates.
+  DeviceFlags catalog;  ///< Device whose allocator the estimate simulates.
   std::string device = "cpu";
   std::string sweep;
   bool resident = false;
   int checks = 0;       ///< Random points in addition to the array's.
-  bool random = false;  ///< A second gap, by as many random points.
+  bool random = false;  ///< Fits a second correction to as many random points.
   std::uint64_t seed = 0;
   MeasureOptions measure = {.warmup_runs = 1, .min_runs = 1, .min_seconds = 0};
 };
 
-/// Measures the runs of an orthogonal array, and what else the plan asks for,
-/// one after the other, with one bar of progress over all; points that
-/// cannot be measured are left out. Throws Error(kUnsupported) with the first
-/// failure where fewer are left than a polynomial of the factors needs, and
-/// what PlanRuns throws.
+/// Measures the runs of an orthogonal array and the plan's other points one
+/// after another, with a single progress bar. Leaves out points that cannot be
+/// measured. Throws Error(kUnsupported) with the first failure if fewer remain
+/// than a polynomial of the factors needs, and what PlanRuns throws.
 CalibrationResult RunCalibrationPlan(const CalibrationPlan& plan,
                                      SweptModel& model);
 

@@ -6,14 +6,14 @@
 
 namespace foretell::cli {
 
-/// The two programs. `foretell` is what the first prediction in a fresh clone
-/// waits for; what trains, measures or keeps datasets is built when it is first
-/// called. `foretell-lab` has every subcommand.
+/// The two programs. `foretell` predicts; it is built first, so that a fresh
+/// clone predicts soon. `foretell-lab` has every subcommand, also those that
+/// train, measure and manage datasets; it is built on first use.
 enum class Home {
   kForetell,
   kLab,
-  /// Both have it; `foretell` leaves it to `foretell-lab` where that is built,
-  /// because it depends on the flags of all subcommands.
+  /// Both have it; `foretell` runs that of `foretell-lab` if built, because it
+  /// depends on the flags of all subcommands.
   kLabIfBuilt,
 };
 

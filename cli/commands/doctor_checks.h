@@ -6,7 +6,7 @@
 
 namespace foretell::cli {
 
-/// How a part of an installation is.
+/// State of a part of an installation.
 enum class Health : std::uint8_t {
   kOk,
   kNote,    ///< Absent, and not needed for predictions.
@@ -23,8 +23,8 @@ struct Finding {
   std::string text;  ///< What is there, and where it is not: what to do.
 };
 
-/// Looks at this installation and tries it: one finding per part, in the order
-/// of the answer. Throws nothing for what it finds.
+/// Tests this installation: one finding per part, in output order. Does not
+/// throw for a broken part.
 std::vector<Finding> Examine();
 
 }  // namespace foretell::cli

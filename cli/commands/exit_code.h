@@ -21,8 +21,8 @@ enum ExitCode : int {
 /// The status of a command that ended with such an error.
 ExitCode ExitCodeOf(ErrorCode code);
 
-/// The same for a command that is ended by an error about one of `models`: the
-/// message then names the model first, or after the place where it was run.
+/// The same for a command that an error about one of `models` ended: the
+/// message then names the model first, or after the place where it ran.
 ExitCode ExitCodeOf(const Error& error, std::span<const std::string> models);
 
 }  // namespace foretell::cli

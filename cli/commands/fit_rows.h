@@ -12,9 +12,10 @@ namespace foretell::cli {
 /// Fewest points of a sweep that fit and choose a formula.
 inline constexpr int kFewestPoints = 16;
 
-/// What `foretell fit` was asked for.
+/// Options of `foretell fit`.
 struct FitCommand {
-  ModelOptions model;  ///< Its only name is the table unless one is swept.
+  ModelOptions
+      model;  ///< Names the table as its only model, unless a model is swept.
   PredictorFlags predictor;
   std::string target;
   std::vector<std::string> columns;
@@ -31,17 +32,18 @@ struct FitCommand {
   const std::string& input() const { return model.models.front(); }
 };
 
-/// Throws Error(kInvalidArgument) where the name is that of a model.
+/// Throws Error(kInvalidArgument) if `name` is that of a model.
 void RequireTable(const std::string& name);
 
-/// Rows of the table, a share `held_out` of them held out; no row chooses.
+/// Rows of the table, with a share `held_out` for the test and none for
+/// choosing a method.
 surrogate::ComparedRows RowsOfTable(const FitCommand& command);
 
 /// Predictions at points of the sweep, with progress: the corners and most of
-/// `points` are fitted, the rest of them choose, and `checks` judge; a sweep
-/// with fewer points is divided in proportion. Throws Error(kInvalidArgument)
-/// for a target that is not a figure and where fewer than kFewestPoints would
-/// be fitted, and what Predict throws.
+/// `points` are for fitting, the rest of them for choosing a method, and
+/// `checks` for the test; a sweep with fewer points is divided in proportion.
+/// Throws Error(kInvalidArgument) for a target that is not a figure and if
+/// fewer than kFewestPoints would be fitted, and what Predict throws.
 surrogate::ComparedRows RowsOfSweep(const FitCommand& command);
 
 }  // namespace foretell::cli

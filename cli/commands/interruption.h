@@ -2,8 +2,8 @@
 
 namespace foretell::cli {
 
-/// True once SIGINT or SIGTERM has arrived since this object was made; a second
-/// one ends the process at once. One object at a time.
+/// Detects SIGINT and SIGTERM that arrive during its lifetime; a second signal
+/// ends the process at once. At most one object may exist.
 class Interruption {
  public:
   Interruption();

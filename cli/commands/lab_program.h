@@ -17,16 +17,15 @@ const CommandRow* CalledCommand(std::span<char* const> arguments,
 /// Where foretell-lab must be: next to the file of this program.
 std::filesystem::path LabProgram();
 
-/// Becomes the program in the file `lab`, with `arguments` after the first and
-/// this process's number, streams and environment. Throws Error(kUnsupported)
-/// that tells the user what to do if the file is missing, and Error(kIo) if it
-/// does not start.
+/// Replaces this process by the program `lab` (exec), with `arguments` except
+/// the first. Throws Error(kUnsupported) with the command that builds it if the
+/// file is missing, and Error(kIo) if it does not start.
 [[noreturn]] void GoOnAs(const std::filesystem::path& lab,
                          std::span<char* const> arguments);
 
-/// Calls GoOnAs in `foretell` where the command line calls a subcommand that
-/// foretell-lab has, or answers better. Returns otherwise, and in a program
-/// that has all of `commands`.
+/// Calls GoOnAs in `foretell` if the command line calls a subcommand that is in
+/// foretell-lab only, or more complete there. Returns otherwise, and in a
+/// program that has all of `commands`.
 void PassOnToLab(std::span<char* const> arguments,
                  std::span<const CommandRow> commands);
 

@@ -7,11 +7,10 @@
 
 namespace foretell::cli {
 
-/// A file that is in memory for as long as this object lives, and the path that
-/// opens it: for bytes that are in no folder.
+/// An in-memory file with a path, which lives as long as this object.
 class MemoryFile {
  public:
-  /// Throws Error(kIo) where there is no memory for it.
+  /// Throws Error(kIo) if there is no memory for it.
   explicit MemoryFile(std::string_view bytes);
 
   std::string path() const;

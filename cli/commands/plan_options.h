@@ -12,10 +12,11 @@ namespace foretell::cli {
 
 /// Flags of `plan`.
 struct PlanOptions {
-  ModelOptions model;  ///< Its only name, if it has one, is what is planned.
+  ModelOptions model;  ///< Names what is planned as its only model; empty with
+                       ///< --footprint alone.
   PredictorFlags predictor;
   std::string memory;
-  double margin = 0.1;  ///< Share of the memory that stays free.
+  double margin = 0.1;  ///< Share of the memory to leave free.
   std::string axis = "batch";
   std::int64_t batch = 0;  ///< 0: as the file has it.
   std::int64_t step = 0;   ///< Of the axis; 0: by the axis.
@@ -27,7 +28,7 @@ struct PlanOptions {
   std::vector<std::string> whole;
   std::vector<std::string> arrays;  ///< Axes of each, as "m,k".
   std::string footprint;  ///< File; empty: one that is built in, or learned.
-  std::string run;        ///< Command to learn one from; empty: none.
+  std::string run;        ///< Command to learn a footprint from; empty: none.
   std::string axes;       ///< Of the blocks that it is run on.
   int runs = 12;
   double deadline_s = 600;  ///< Of a run.
@@ -36,24 +37,24 @@ struct PlanOptions {
   std::string note;
   bool json = false;
 
-  /// The algorithm or the model; empty where none is named.
+  /// The algorithm or the model; empty if none is named.
   std::string what() const {
     return model.models.empty() ? "" : model.models.front();
   }
   /// Bytes of --memory. Throws what ParseMemorySize throws, and
-  /// Error(kInvalidArgument) where it is missing.
+  /// Error(kInvalidArgument) if --memory is missing.
   std::int64_t memory_bytes() const;
 };
 
-/// The largest value of --axis for which a model's step fits.
+/// Prints the largest value of --axis for which a model's step fits.
 ExitCode PlanModel(const PlanOptions& options);
 
-/// A footprint from runs of --run, stored in --out; with a --shape the chunks
-/// that it gives, else what was learned.
+/// Learns a footprint from runs of --run and stores it in --out. Prints the
+/// chunks for --shape, or, without one, the footprint.
 ExitCode PlanByRuns(const PlanOptions& options);
 
-/// The largest chunk of --shape that fits, by a footprint that is built in or
-/// in a file.
+/// Prints the largest chunk of --shape that fits, by a built-in or stored
+/// footprint.
 ExitCode PlanVolume(const PlanOptions& options);
 
 }  // namespace foretell::cli

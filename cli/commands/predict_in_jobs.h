@@ -20,8 +20,9 @@ enum class JobsOutput { kJson, kCsv };
 
 /// Calls `predict` for each of `models` in one of `jobs` processes and prints
 /// what it returns on stdout, in the order of `models`, as one process would;
-/// errors go to stderr too. A model whose process dies is an error of its own.
-/// Requires a process without other threads, and `predict` to print nothing.
+/// errors go to stderr too. A model whose process dies yields an error; the
+/// others go on. Requires a process without other threads, and `predict` to
+/// print nothing.
 ExitCode PredictInJobs(
     std::span<const std::string> models, int jobs, JobsOutput output,
     const std::function<Predictions(const std::string& model)>& predict);

@@ -6,16 +6,15 @@
 
 namespace foretell::cli {
 
-/// All that a program does with its command line: parses it, calls what it
-/// names of `commands`, prints help and errors. Subcommands without a function
-/// are in the help; they must have been passed on before. Returns the exit
-/// status.
+/// Parses the command line, runs the subcommand of `commands` that it names,
+/// prints help and errors. Subcommands without a function appear in the help
+/// only; PassOnToLab must have handled their calls. Returns the exit status.
 int RunProgram(std::span<const CommandRow> commands,
                std::span<char* const> arguments);
 
-/// Exits with RunProgram's status and without the destructors of static
-/// objects: LibTorch's free what it registered piece by piece, which takes
-/// longer than a prediction, and longer still where forks share that memory.
+/// Exits with RunProgram's status, without running static destructors:
+/// LibTorch's free their registrations one by one, which is slower than a
+/// prediction, and more so if forks share that memory.
 [[noreturn]] void RunMain(std::span<const CommandRow> commands, int argc,
                           char** argv);
 

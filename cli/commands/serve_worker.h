@@ -6,8 +6,8 @@
 
 namespace foretell::cli {
 
-/// Answers jobs that come through the descriptor kWorkerDescriptor until its
-/// other end is closed: each is a command line of `commands`.
+/// Answers jobs from the descriptor kWorkerDescriptor until its other end is
+/// closed; each job is a command line of `commands`.
 void AnswerJobs(std::span<const CommandRow> commands);
 
 }  // namespace foretell::cli

@@ -11,11 +11,11 @@
 
 namespace foretell::cli {
 
-/// One model, whose step is predicted again and again with something changed.
+/// Predicts the step of one model repeatedly, with changes to it.
 class StepSimulator {
  public:
-  /// Opens the only model of `model`. `batch` is empty where the file or
-  /// --input gives it. Throws what OpenModel, DeviceFlags::Find and
+  /// Opens the only model of `model`. `batch` is empty if the file or --input
+  /// gives it. Throws what OpenModel, DeviceFlags::Find and
   /// PredictorFlags::ToOptions throw.
   StepSimulator(const ModelOptions& model, const PredictorFlags& predictor,
                 std::optional<std::int64_t> batch);
@@ -29,7 +29,8 @@ class StepSimulator {
   /// one.
   std::int64_t Batch() const;
   /// Throws what TraceProgram and Predictor::Predict throw, and
-  /// Error(kInvalidArgument) for a batch that cannot be divided so.
+  /// Error(kInvalidArgument) for a batch that cannot be divided into the parts
+  /// of `setup`.
   Trace TraceStep(const StepSetup& setup) const;
   /// The prediction of a step on `device`. Throws as TraceStep, and what
   /// Predictor::Make throws.
@@ -41,7 +42,7 @@ class StepSimulator {
   const DeviceSpec& device() const { return device_; }
 
  private:
-  /// What `parts` of the batch have each.
+  /// Size of each of `parts` equal parts of the batch; empty without a batch.
   std::optional<std::int64_t> BatchOfPart(std::int64_t parts) const;
 
   DeviceCatalog catalog_;

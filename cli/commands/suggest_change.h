@@ -12,8 +12,8 @@
 
 namespace foretell::cli {
 
-/// Looks for the change of a step that is worth trying first. What a change
-/// needs is made once for all models. Keeps references to its arguments.
+/// Looks for the change of a step that is worth trying first. Prepares each
+/// change once for all models. Keeps references to its arguments.
 class ChangeFinder {
  public:
   ChangeFinder(const ModelOptions& model, const PredictorFlags& flags)
@@ -28,8 +28,8 @@ class ChangeFinder {
                                        const Report& report);
 
  private:
-  /// The step with the change of the flags `change`, which `changed` describes;
-  /// empty where it cannot be simulated.
+  /// The step with the change that the flags `change` make, described by
+  /// `changed`; empty if it cannot be simulated.
   std::optional<ReportSuggestion> Simulate(const std::string& change,
                                            const ModelOptions& changed,
                                            const Program& program,
@@ -37,7 +37,8 @@ class ChangeFinder {
 
   const ModelOptions& model_;
   const PredictorFlags& flags_;
-  std::map<std::string, Predictor> predictors_;  ///< By the change's flags.
+  std::map<std::string, Predictor>
+      predictors_;  ///< Keyed by the change's flags.
 };
 
 }  // namespace foretell::cli

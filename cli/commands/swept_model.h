@@ -14,7 +14,7 @@
 
 namespace foretell::cli {
 
-/// A program with the inputs of one point.
+/// A program and its inputs at one point.
 struct SweptPoint {
   std::string model;  ///< With the fields of the zoo that the point sets.
   std::vector<BoundInput> inputs;
@@ -35,9 +35,9 @@ class SweptModel {
   const std::vector<surrogate::Axis>& axes() const { return axes_; }
   /// Names of the axes.
   std::vector<std::string> Names() const;
-  /// Where a graph of the model shows each axis, without ranges.
+  /// Where each axis appears in a graph of the model, without ranges.
   std::vector<CalibratedFactor> Factors() const;
-  /// What the model is at `point` [axes]. Throws what BindInputs throws.
+  /// The model at `point` [axes]. Throws what BindInputs throws.
   SweptPoint At(const Eigen::VectorXd& point);
   /// The step at `point`, traced. Throws what TraceProgram throws, with the
   /// point in front.

@@ -6,8 +6,8 @@
 
 namespace foretell::cli {
 
-/// What is wrong with the command line that `app` could not parse, on one line:
-/// the word, what may have been meant by it, and which command's help has more.
+/// Describes, on one line, why `app` could not parse the command line: the
+/// word, a likely correction, and the command whose help to read.
 std::string UsageProblem(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace foretell::cli

@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
-/// The order in which help shows flags: Model, Step, Device, Output, Advanced,
-/// by one table over all commands.
+/// Groups of flags in the help: Model, Step, Device, Output, Advanced, in one
+/// table for all commands.
 namespace foretell::cli {
 
 /// Puts the flags of `app` and of its commands into their groups. Flags that

@@ -21,11 +21,11 @@ struct LearningFlags {
   /// flags.
   training::TrainerOptions options = {.epochs = 100};
 
-  /// Without `--network`, where a command has several. The flags must outlive
-  /// the command.
+  /// Leaves out `--network` for commands that have a list of networks. The
+  /// flags must outlive the command.
   void AddTo(CLI::App& command, bool with_network);
 
-  /// Options of a network of this kind: those that were given, the others from
+  /// Options of a network of this kind: those given by flags, the others from
   /// TypicalOptions. Throws Error as TrainerOptions::Check.
   training::TrainerOptions ToOptions(learned::NetworkKind kind) const;
   /// The same for that of --network.

@@ -18,7 +18,7 @@ LoraSpec ParseLora(const std::string& flag, const std::string& text);
 /// outlive the command.
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop);
 
-/// The flags of what differs from PyTorch's default: "--foreach off".
+/// The flags that differ from PyTorch's default: "--foreach off".
 std::vector<std::string> LoopWords(const TrainingLoop& loop);
 
 }  // namespace foretell::cli

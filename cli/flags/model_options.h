@@ -38,7 +38,7 @@ struct ModelOptions {
   double timeout_s = 60;
   bool convert = false;
   bool no_convert = false;
-  /// Draws no progress, asks nothing and leaves warnings of missing locks out.
+  /// Suppresses progress, questions and warnings about missing locks.
   bool is_quiet = false;
   PhaseFlags phase;  ///< Appended to `models` once the flags are parsed.
 
@@ -61,7 +61,7 @@ struct ModelOptions {
   LoadOptions ToLoadOptions() const;
   /// All of it, for one batch size (empty: as in the file or --input).
   SessionOptions ToSessionOptions(std::optional<std::int64_t> batch) const;
-  /// Warns on stderr which locks a sandbox has to do without here.
+  /// Warns on stderr which locks of a sandbox this kernel lacks.
   void WarnOfMissingLocks() const;
   /// The request for one batch size (empty: as in the file or --input).
   InputRequest ToRequest(std::optional<std::int64_t> batch) const;
@@ -82,10 +82,10 @@ struct DeviceFlags {
 };
 
 /// Traces every model at every batch size, in order, and hands each trace to
-/// `use` with the model's program. A model that fails, in here or in `use`,
-/// becomes an entry of the result; the others go on. Progress goes to stderr
-/// if that is a terminal: runs, or the stages of a single one. `also` lists the
-/// traces of the same inputs that `use` will request, in this order.
+/// `use` with the model's program. A model that fails, here or in `use`,
+/// becomes an entry of the result; the others continue. Shows progress on
+/// stderr if that is a terminal: runs, or the stages of a single run. `also`
+/// lists the traces of the same inputs that `use` will request, in this order.
 std::vector<ReportError> ForEachTrace(
     const ModelOptions& options,
     const std::function<void(const Program&, const Trace&)>& use,

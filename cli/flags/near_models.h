@@ -4,7 +4,7 @@
 
 namespace foretell::cli {
 
-/// What to do with a name that is not a model file: "zoo:resnet50 is a stock
+/// A hint for a name that is not a model file: "zoo:resnet50 is a stock
 /// network" for "resnet50", "URLs are not fetched: …". Empty if its form gives
 /// no hint.
 std::string NextStepFor(const std::string& name);

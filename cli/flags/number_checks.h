@@ -10,13 +10,13 @@ const CLI::Validator& AboveZero();
 /// Sizes of a list, above 0. For anything else, such as "400x400", the message
 /// shows how a list is written.
 const CLI::Validator& SizeInList();
-/// Anything but a size, which belongs to a list whose commas are missing: the
-/// second of "--shape 400 400".
+/// Refuses a size, which belongs to a list whose commas are missing: the second
+/// of "--shape 400 400".
 const CLI::Validator& NoSize();
-/// 0 and the numbers above it.
+/// Numbers >= 0.
 const CLI::Validator& FromZero();
 
-/// Memory above 0: what has a unit ("10GB", "16GiB") becomes MiB.
+/// Memory above 0; converts a number with a unit ("10GB", "16GiB") to MiB.
 const CLI::Validator& SizeInMib();
 
 }  // namespace foretell::cli

@@ -16,8 +16,8 @@ namespace foretell::cli {
 /// Errors as zoo::Load and LoadModel.
 Program OpenModel(const std::string& name, const LoadOptions& options = {});
 
-/// Opens models one after another. In sandboxes it opens the next ones, and
-/// makes the traces expected of each, while a predecessor is in use.
+/// Opens models one after another. With sandboxes it opens the next models, and
+/// makes their expected traces, while an earlier one is in use.
 class ModelQueue {
  public:
   ModelQueue(std::vector<std::string> names, LoadOptions options,

@@ -23,7 +23,7 @@ struct PredictorFlags {
   DeviceFlags device;
   Method method = Method::kAuto;
   std::vector<std::string> checkpoints;  ///< Files of the user's own networks.
-  HostSpec host;  ///< The machine that --host names; else the typical one.
+  HostSpec host;  ///< Machine of --host; default: the typical one.
   /// File that `foretell adapt` or `foretell calibrate` wrote; or empty.
   std::string adaptation;
   bool expandable_segments = false;  ///< Of the caching allocator.

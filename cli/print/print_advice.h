@@ -6,8 +6,8 @@
 
 namespace foretell::cli {
 
-/// The step as it is, a table of remedies, the smallest combination that fits
-/// and where the unchanged step would.
+/// The unchanged step, a table of remedies, the smallest combination that fits
+/// and the devices on which the unchanged step fits.
 std::string FormatAdvice(const AdvisedModel& advised);
 
 }  // namespace foretell::cli

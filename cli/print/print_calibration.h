@@ -17,7 +17,7 @@ struct FailedPoint {
   std::string message;
 };
 
-/// Points with what was measured and estimated there, in MiB.
+/// Points with measured and estimated memory in MiB.
 struct CalibrationRuns {
   surrogate::Table measured;
   Eigen::VectorXd estimated;
@@ -25,7 +25,7 @@ struct CalibrationRuns {
   std::vector<FailedPoint> failed;  ///< Points that are not among the others.
 };
 
-/// What a calibration found.
+/// Result of a calibration.
 struct CalibrationResult {
   std::string model;
   std::string device;
@@ -41,7 +41,7 @@ struct CalibrationResult {
 /// The document of --json: docs/calibrating.md has every field.
 nlohmann::ordered_json CalibrationResultToJson(const CalibrationResult& found);
 
-/// The runs as a table, the gap as a formula and how far off it is.
+/// The runs as a table, the correction as a formula, and its error.
 std::string FormatCalibration(const CalibrationResult& found);
 
 /// "batch=8,width=64: out_of_memory: …; left out" of every run that failed.

@@ -6,7 +6,7 @@
 
 namespace foretell::cli {
 
-/// What pictures::DifferenceToJson found, for people, within 80 columns: both
+/// The document of pictures::DifferenceToJson as text, within 80 columns: both
 /// settings, the figures, and the first `most` modules that changed.
 std::string FormatDifference(const nlohmann::ordered_json& difference,
                              std::size_t most);

@@ -7,14 +7,14 @@
 
 namespace foretell::cli {
 
-/// How far off every method is, the formula of the chosen one, where it is
-/// valid, and the front of size against error where one was searched for.
-/// `unit` is printed after the target's name; empty: none is known.
+/// The error of every method, the formula of the chosen one, its valid range,
+/// and the Pareto front of size against error if formulas were searched. `unit`
+/// is printed after the target's name; empty: none is known.
 std::string FormatComparison(const surrogate::Comparison& comparison,
                              const surrogate::ComparedRows& rows,
                              const std::string& unit);
 
-/// How far off a stored model is on a table.
+/// The error of a stored model on a table.
 std::string FormatJudgement(surrogate::Method method,
                             const surrogate::HeldOutError& error);
 nlohmann::ordered_json JudgementToJson(surrogate::Method method,

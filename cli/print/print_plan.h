@@ -19,10 +19,11 @@ struct PlannedModel {
   std::int64_t value = 0;  ///< 0: not even `smallest` fits.
   std::int64_t step = 1;
   std::int64_t smallest = 1;     ///< Smallest value that the model accepts.
-  std::string smallest_refusal;  ///< Why it accepts none below; or empty.
+  std::string smallest_refusal;  ///< Reason for accepting none below; or empty.
   bool is_limit = false;         ///< --limit ended the search.
-  std::string refusal;    ///< Why the model accepts no larger value; or empty.
-  double needed_mib = 0;  ///< Upper end, at `value` or else at `smallest`.
+  std::string refusal;  ///< Why the model accepts no larger value; or empty.
+  double needed_mib =
+      0;  ///< Upper end of the interval, at `value` or else at `smallest`.
   double memory_mib = 0;
   double usable_mib = 0;  ///< Memory without the margin.
   double device_mib = 0;  ///< Usable on the device, which may be less.
@@ -34,14 +35,14 @@ std::string FormatPlannedModel(const PlannedModel& planned);
 std::string SmallestDoesNotFit(const PlannedModel& planned);
 nlohmann::ordered_json PlannedModelToJson(const PlannedModel& planned);
 
-/// A volume that was cut.
+/// A volume and its chunks.
 struct PlannedVolume {
   Footprint footprint;
   ChunkRequest request;
-  ChunkPlan plan;  ///< Of 0 chunks where not even the smallest block fits.
+  ChunkPlan plan;  ///< 0 chunks if not even the smallest block fits.
 };
 
-/// Dask's argument, the chunks and what a worker needs.
+/// Dask's `chunks` argument, the chunks and the memory of a worker.
 std::string FormatPlannedVolume(const PlannedVolume& planned);
 nlohmann::ordered_json PlannedVolumeToJson(const PlannedVolume& planned);
 

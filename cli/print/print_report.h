@@ -16,8 +16,8 @@ enum class Detail : std::uint8_t {
 };
 
 /// For people: a summary of one result (src/predict/summary.h), or a table with
-/// a row for each of several. On a terminal with a bar for the parts of memory,
-/// in color, and within its width.
+/// a row for each of several. On a terminal in color, within its width, and
+/// with a bar for the parts of memory.
 std::string FormatReports(std::span<const Report> reports,
                           const TerminalStyle& style = {},
                           Detail detail = Detail::kSummary);

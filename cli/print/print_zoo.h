@@ -13,7 +13,7 @@ namespace foretell::cli {
 std::string FormatNames(const std::vector<std::string>& names, bool as_json);
 /// A line per point, in the form of the flags of `foretell predict`.
 std::string FormatPoints(std::span<const zoo::SweepPoint> points, bool as_json);
-/// Points per family; as lines, their total too.
+/// Points per family; as lines also their total.
 std::string FormatCounts(std::span<const zoo::SweepPoint> points, bool as_json);
 /// @}
 

@@ -10,7 +10,7 @@ namespace foretell::cli {
 /// redrawn in place on stderr while that is a terminal; otherwise nothing.
 class ProgressBar {
  public:
-  /// Draws nothing at all unless it `is_shown`.
+  /// Draws nothing unless `is_shown`.
   explicit ProgressBar(bool is_shown = true);
   /// Wipes the line.
   ~ProgressBar();
@@ -20,7 +20,7 @@ class ProgressBar {
   /// Redraws at most ten times a second, and at the end.
   void Show(std::int64_t done, std::int64_t total, std::int64_t failed,
             const std::string& current);
-  /// Redraws at once, without a rate: stages take different times.
+  /// Redraws at once, without a rate, because stages differ in duration.
   void ShowStage(std::int64_t done, std::int64_t total,
                  const std::string& current);
 

@@ -6,8 +6,8 @@
 
 namespace foretell::cli {
 
-/// How text for people looks. The default is the plain text that files and
-/// other programs get.
+/// Style of text on a terminal. The default is plain text, as for files and
+/// other programs.
 struct TerminalStyle {
   bool color = false;
   /// Columns that lines are broken at; 0: never, and no bars are drawn.

@@ -12,10 +12,10 @@
 
 namespace foretell::dataset {
 
-/// A point whose label is wanted.
+/// A point to label.
 struct LabelTask {
   StoredPoint point;
-  bool with_energy = true;  ///< Energy takes long: not for every point.
+  bool with_energy = true;  ///< Measuring energy is slow: not for every point.
 };
 
 /// Measures or simulates one point. `point` and `attempts` of the result are
@@ -24,15 +24,15 @@ struct LabelTask {
 using LabelFunction = std::function<Label(const LabelTask&)>;
 
 struct FillOptions {
-  std::string device;  ///< DeviceSpec::name, or what is measured on.
+  std::string device;  ///< DeviceSpec::name, or the device to measure on.
   std::string source;  ///< Source of the labels.
   Provenance provenance = Provenance::kMeasured;
   /// Setting in labels of runs that threw.
   std::string setting = "{}";
-  Shard shard;                        ///< Part of the points in sampling order.
-  std::uint64_t seed = 0;             ///< Seed of SamplingOrder.
-  std::int64_t energy_every = 1;      ///< Every n-th point with energy.
-  std::int64_t max_attempts = 3;      ///< Attempts at one point, over all runs.
+  Shard shard;                    ///< Part of the points, in sampling order.
+  std::uint64_t seed = 0;         ///< Seed of SamplingOrder.
+  std::int64_t energy_every = 1;  ///< Every n-th point with energy.
+  std::int64_t max_attempts = 3;  ///< Attempts at one point, over all runs.
   std::optional<std::int64_t> limit;  ///< Most points in this run.
   std::optional<double> budget_s;     ///< Starts no point later than this.
   bool needs_graph = false;           ///< Only points whose graph is stored.
@@ -53,9 +53,9 @@ struct FillSummary {
   std::vector<std::string> failures;  ///< "point: reason" of this run.
 };
 
-/// Labels those points of `from` that have no label of the device and source
-/// yet, neither there nor in `into`, where new ones go (both may be the same).
-/// A point that succeeds loses its record of failures.
+/// Labels the points of `from` without a label of the device and source,
+/// neither there nor in `into`, and stores new labels in `into` (both may be
+/// the same). A point that succeeds loses its record of failures.
 FillSummary FillLabels(const Dataset& from, Dataset& into,
                        const LabelFunction& label, const FillOptions& options);
 

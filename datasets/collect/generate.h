@@ -22,12 +22,12 @@ struct TracedPoint {
 using TraceFunction =
     std::function<TracedPoint(const Point& point, const std::string& run)>;
 
-/// How far a run has come.
+/// Progress of a run.
 struct Progress {
   std::int64_t done = 0;  ///< Failed ones included.
   std::int64_t total = 0;
   std::int64_t failed = 0;
-  std::string current;  ///< The point that was done last.
+  std::string current;  ///< The point finished last.
 };
 using ProgressFunction = std::function<void(const Progress&)>;
 
@@ -44,7 +44,7 @@ struct GenerateOptions {
   ProgressFunction progress;  ///< May be empty.
 };
 
-/// What a run did; everything planned is in exactly one of the last four.
+/// Summary of a run; each planned point is in exactly one of the last four.
 struct GenerateSummary {
   std::int64_t planned = 0;
   std::int64_t present = 0;   ///< Had a graph before.
@@ -56,8 +56,8 @@ struct GenerateSummary {
 };
 
 /// Traces the points of `plan` that `dataset` lacks, in worker processes, and
-/// stores graphs and failures. Whatever ends the process, at most the work
-/// since its last commit is done again by the next run.
+/// stores graphs and failures. If the process dies, the next run repeats at
+/// most the work since the last commit.
 GenerateSummary Generate(Dataset& dataset, const std::vector<Point>& plan,
                          const TraceFunction& trace,
                          const GenerateOptions& options);

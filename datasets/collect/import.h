@@ -11,7 +11,7 @@
 
 namespace foretell::dataset {
 
-/// How a table of measurements by others is read.
+/// How to read a table of external measurements.
 ///
 /// Fields are `model`, `batch`, `mode`, `precision`, `optimizer`, `image_size`
 /// and `device`, by which a row finds its point; the five quantities of a label
@@ -19,7 +19,7 @@ namespace foretell::dataset {
 /// which become members of those objects. A column that has a field's name is
 /// read as that field.
 struct ImportOptions {
-  std::string source;  ///< Who measured; becomes Label::source.
+  std::string source;  ///< Origin of the measurements; becomes Label::source.
   std::map<std::string, std::string> columns;    ///< Column → field.
   std::map<std::string, std::string> constants;  ///< Field → value.
   /// Only rows whose column has one of the values given for it.
@@ -32,7 +32,7 @@ struct ImportOptions {
   bool replace = false;  ///< Replaces labels of this source that differ.
 };
 
-/// What became of the rows: each is in exactly one count.
+/// Number of rows by outcome; each row is in exactly one count.
 struct ImportSummary {
   std::int64_t rows = 0;
   std::int64_t joined = 0;       ///< A new label, or one replaced.
@@ -46,9 +46,9 @@ struct ImportSummary {
   std::vector<std::string> problems;
 };
 
-/// Joins the rows of a table with the points of `dataset`. A field that the
-/// table does not have is not compared, so it must not be what distinguishes
-/// two points. All or nothing: an Error leaves the dataset unchanged. Throws
+/// Joins the rows of a table with the points of `dataset`. Does not compare a
+/// field that the table lacks, so two points must not differ in it alone.
+/// Atomic: an Error leaves the dataset unchanged. Throws
 /// Error(kInvalidArgument) for an unknown field or a table without model, batch
 /// or device, and Error(kCorrupt) with path, line and value for a cell that is
 /// not a number.

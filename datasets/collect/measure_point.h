@@ -7,21 +7,21 @@
 
 namespace foretell::dataset {
 
-/// What the measurements of a run have in common.
+/// Settings shared by all measurements of a run.
 struct MeasureSetup {
   std::string device = "cuda:0";   ///< MeasureRequest::device.
-  Run run = {.host = Host::kCpp};  ///< Without the step: points state it.
+  Run run = {.host = Host::kCpp};  ///< Without the step, which points state.
   MeasureOptions options;          ///< Energy follows LabelTask::with_energy.
 };
 
 /// Source of the labels: "foretell measure", with the flags of a run that is
-/// not the usual one. Labels of a point that was run in another way are labels
-/// of another source: one cannot replace the other.
+/// not the usual one. Labels of a point under different run settings have
+/// different sources, so that one does not replace the other.
 std::string MeasureSource(const Run& run);
 
 /// Name of `device` in labels if the user calls it `name` (LabelDeviceName).
-/// Throws Error(kInvalidArgument) for a GPU without a name: "cuda:0" means
-/// nothing to later readers of the labels.
+/// Throws Error(kInvalidArgument) for a GPU without a name, since "cuda:0" does
+/// not identify it in stored labels.
 std::string MeasuredDeviceName(const std::string& device,
                                const std::string& name);
 
@@ -29,9 +29,9 @@ std::string MeasuredDeviceName(const std::string& device,
 /// `setup`. Under autocast parameters stay in fp32.
 MeasureRequest RequestFor(const LabelTask& task, const MeasureSetup& setup);
 
-/// A measurement as a label. Its details are what a label has no column for:
-/// the whole row except its environment and what the point already states.
-/// Without kOk it has a reason and no values.
+/// A measurement as a label. Its details hold everything without a column: the
+/// whole row except its environment and what the point already states. Without
+/// kOk it has a reason and no values.
 Label LabelOf(const Measurement& measurement);
 
 }  // namespace foretell::dataset

@@ -10,8 +10,8 @@
 namespace foretell::dataset {
 
 /// Order in which points are measured, as indices into `points`: inference
-/// before training, and within each mode a pseudo-random order of which every
-/// prefix is a fair sample.
+/// before training, and within each mode a pseudo-random order whose every
+/// prefix is a representative sample.
 ///
 /// Points of one family and batch size form a stratum. Its members, shuffled,
 /// are spread evenly over the whole order, so that the first k of n points hold

@@ -21,11 +21,11 @@ struct Shard {
 /// Parses "2/8". Throws Error(kInvalidArgument) unless 1 <= index <= count.
 Shard ParseShard(const std::string& text);
 
-/// The points whose models fall to `shard`: models are dealt out one by one in
-/// the order in which they appear, so that all points of one go together.
+/// The points of `shard`. Assigns models to shards round-robin in order of
+/// appearance, so that all points of a model are in one shard.
 std::vector<Point> TakeShard(std::vector<Point> points, const Shard& shard);
 
-/// What to run for every model.
+/// Steps to run for every model.
 struct PlanOptions {
   std::vector<std::int64_t> batches = {1};
   /// Batches of each model instead of `batches`; a model that is not in it is
@@ -43,14 +43,13 @@ struct PlanOptions {
 /// kNotFound for a path that does not exist or a folder without any.
 std::vector<std::string> FindModelFiles(std::span<const std::string> paths);
 
-/// Every file at every batch, the batches of a file together. Throws
-/// Error(kInvalidArgument) with both paths for files of the same name.
+/// A point per file and batch, ordered by file. Throws Error(kInvalidArgument)
+/// with both paths for files of the same name.
 std::vector<Point> PlanFiles(std::span<const std::string> files,
                              const PlanOptions& options);
 
-/// The batches that a table (CSV with the columns model and batch) has of each
-/// model: what must be traced for its rows to find their points. Throws Error
-/// that names path, line and value.
+/// The batches of each model in a table (CSV with the columns model and batch):
+/// the points that its rows need. Throws Error that names path, line and value.
 std::map<std::string, std::set<std::int64_t>> ReadBatches(
     const std::string& path);
 

@@ -8,7 +8,7 @@
 
 namespace foretell::dataset {
 
-/// Where the models of a plan come from; at least one of the first two.
+/// Sources of the models of a plan; at least one of the first two.
 struct PlanSources {
   std::string sweep;               ///< A sweep of the zoo, or empty.
   std::vector<std::string> paths;  ///< Model files and folders of them.
@@ -23,12 +23,12 @@ std::vector<Point> PlanSweep(const std::string& name,
                              const PlanOptions& options);
 
 /// The points of a sweep, then those of files, at batch 1 unless
-/// `options.batches` has some. Throws Error(kInvalidArgument) where `sources`
-/// name nothing, or a network of the zoo for a file, and what PlanSweep,
-/// FindModelFiles, PlanFiles and ReadBatches throw.
+/// `options.batches` has some. Throws Error(kInvalidArgument) if `sources` are
+/// empty or name a zoo network as a file, and what PlanSweep, FindModelFiles,
+/// PlanFiles and ReadBatches throw.
 std::vector<Point> PlanAll(const PlanSources& sources, PlanOptions options);
 
-/// What opens the model of a point: its file, or its name in the zoo.
+/// Name that opens the model of a point: its file, or its name in the zoo.
 std::string ModelNameOf(const Point& point);
 
 }  // namespace foretell::dataset

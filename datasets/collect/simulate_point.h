@@ -9,7 +9,7 @@ namespace foretell::dataset {
 
 /// Source of simulated labels: "foretell predict" if a figure may come from a
 /// learned model, else "foretell analytic"; with " --grad" in grad mode.
-/// `own_checkpoints`: the user gave some.
+/// `own_checkpoints`: whether the user gave checkpoints.
 std::string SimulationSource(const Run& run, Method method,
                              bool own_checkpoints);
 

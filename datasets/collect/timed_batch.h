@@ -9,7 +9,8 @@ namespace foretell::dataset {
 
 /// Writes of a long run, committed every so often: a crash costs the writes
 /// since the last commit. The first write after a pause is committed at once,
-/// since the next may take long, and others wait for the file meanwhile.
+/// because the next may be long in coming and other processes wait for the
+/// file.
 class TimedBatch {
  public:
   TimedBatch(Dataset& dataset, double commit_every_s)
@@ -23,7 +24,7 @@ class TimedBatch {
   void End() {
     if (!committed_ || Clock::now() - *committed_ >= interval_) Commit();
   }
-  /// Commits what is left.
+  /// Commits the remaining writes.
   void Commit() {
     if (batch_) batch_->Commit();
     batch_.reset();

@@ -15,11 +15,11 @@ namespace foretell::dataset {
 /// Opens the model of a point: a file, or a network of the zoo.
 using OpenFunction = std::function<Program(const Point&)>;
 
-/// What the points of a run have in common.
+/// Settings shared by all points of a run.
 struct TraceSetup {
   OpenFunction open;
-  /// Types of the inputs of models whose files do not give them, at any batch:
-  /// the leading dimension is replaced. An empty name stands for every model.
+  /// Input types by model, for files that do not state them, at any batch: the
+  /// leading dimension is replaced. An empty name applies to every model.
   std::map<std::string, std::vector<BoundInput>> inputs;
   std::map<std::string, std::int64_t> dims;  ///< `--dim seq=128`.
   TraceDevice device = TraceDevice::kMeta;

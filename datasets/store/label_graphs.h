@@ -14,7 +14,7 @@ namespace foretell::dataset {
 /// parameters stay in 32 bits, whatever the point's precision.
 Run RunOfPoint(const Point& point, const std::string& setting);
 
-/// The graphs of a dataset as its labels need them.
+/// Finds the graph of each label of a dataset.
 class LabelGraphs {
  public:
   explicit LabelGraphs(const Dataset& dataset);

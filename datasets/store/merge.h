@@ -10,8 +10,7 @@
 namespace foretell::dataset {
 
 struct MergeOptions {
-  /// Takes from damaged files what can be trusted and goes on, instead of
-  /// throwing.
+  /// Copies intact rows from damaged files instead of throwing.
   bool salvage = false;
 };
 
@@ -24,10 +23,10 @@ struct MergeSummary {
 };
 
 /// Adds points, graphs and labels of `inputs` to the dataset `out`, which is
-/// made when it is missing. The order of the inputs decides only between labels
-/// that contradict each other: the first stays. A result replaces a failure.
-/// Splits are not copied, since they divide one set of points. Each input is
-/// added entirely or not at all.
+/// created if missing. The order of the inputs decides only between labels that
+/// contradict each other: the first stays. A result replaces a failure. Splits
+/// are not copied, since they divide one set of points. Each input is added
+/// entirely or not at all.
 ///
 /// Throws Error(kInvalidArgument) when `out` is one of the inputs, kCorrupt for
 /// damage unless it salvages, and kUnsupported for features of another version.

@@ -8,8 +8,8 @@
 
 namespace foretell::dataset {
 
-/// A graph in the form in which it is stored: compressed, so that workers do
-/// the work and the single writer only writes.
+/// A graph as stored: compressed by workers, so that the single writer only
+/// writes.
 struct PackedGraph {
   GraphSummary summary;  ///< id unused.
   PackedBlob nodes;      ///< EncodeNodes
@@ -25,8 +25,8 @@ std::string EncodeNodes(const std::vector<NodeFeatureRow>& nodes);
 /// Row-major little-endian int32 [2, num_edges]: sources, then targets.
 std::string EncodeEdges(const GraphFeatures& features);
 
-/// Throws Error(kCorrupt) unless blobs of so many bytes can be the features
-/// that `summary` counts. For use before unpacking: a file may state any size.
+/// Throws Error(kCorrupt) unless blobs of these sizes match the counts of
+/// `summary`. To be called before unpacking, because a file may state any size.
 void CheckFeatureSizes(const GraphSummary& summary, std::int64_t node_bytes,
                        std::int64_t edge_bytes);
 

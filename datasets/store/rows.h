@@ -24,8 +24,8 @@ void ForEachRow(Connection& connection, const Table& table,
                 std::string_view rest, const Row& cells,
                 const std::function<void(const Row&)>& use);
 
-/// Hands every row that can be trusted to `use` and every other to `damaged`,
-/// going on after parts of the file that cannot be read at all, up to 10,000.
+/// Passes every intact row to `use` and every other row to `damaged`; skips
+/// unreadable parts of the file, up to 10,000 of them.
 void ForEachGoodRow(Connection& connection, const Table& table,
                     const std::function<void(const Row&)>& use,
                     const std::function<void(const Damage&)>& damaged);
@@ -40,14 +40,12 @@ Error CorruptRow(const Connection& connection, std::string_view table,
 Damage DamageOf(const std::string& path, std::string_view table, RowId row,
                 const Error& error);
 
-/// What is wrong with a figure of `label`: "latency_ms is inf, expected …".
+/// Describes an invalid figure of `label`: "latency_ms is inf, expected …".
 std::optional<std::string> ValueProblem(const Label& label);
 
-/// @name Structs from and to rows
-/// Rows are those of SelectSql, so [id, columns…]; what is written has no id.
-/// Unknown enumerators and impossible figures throw
-/// Error(kCorrupt).
-/// @{
+/// @name Structs from and to rows Rows are those of SelectSql, so [id,
+/// columns…]; what is written has no id. Unknown enumerators and invalid
+/// figures throw Error(kCorrupt). @{
 Row PointColumns(const StoredPoint& point);
 StoredPoint PointOf(const Connection& connection, const Row& row);
 GraphSummary SummaryOf(const Row& row);

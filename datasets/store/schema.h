@@ -144,16 +144,16 @@ inline constexpr const Table* kTables[] = {
 std::string CreateSql(const Table& table);
 /// The statements that make all tables and indexes: a dataset holds no others.
 std::vector<std::string> SchemaSql();
-/// Inserts a row with ?1 as its id and ?2, … as `columns`.
+/// Statement that inserts a row with ?1 as its id and ?2, … as `columns`.
 std::string InsertSql(const Table& table);
-/// Replaces all columns of the row ?1.
+/// Statement that replaces all columns of the row ?1.
 std::string UpdateSql(const Table& table);
 /// id, `columns`, and 1 or 0: whether the checksum holds; `rest` may add
 /// WHERE and ORDER BY.
 std::string SelectSql(const Table& table, std::string_view rest);
 
 /// Makes all tables in an empty file; otherwise checks the file's header and
-/// that every statement of its schema is exactly one of ours; brings a file of
+/// that every statement of its schema is one of SchemaSql; brings a file of
 /// version 1 up to date unless it is only read. Throws Error(kCorrupt) for a
 /// file that is not a dataset and Error(kUnsupported) with both numbers for
 /// another version.

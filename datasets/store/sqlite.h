@@ -24,8 +24,8 @@ using Cell =
     std::variant<std::monostate, std::int64_t, double, std::string, Blob>;
 using Row = std::vector<Cell>;
 
-/// What `cell` holds. Throws Error(kCorrupt) when it holds another type: a file
-/// whose cells are not what their columns say is damaged.
+/// The value of `cell`. Throws Error(kCorrupt) if it has another type, since
+/// cells that do not match their columns mean a damaged file.
 std::int64_t Integer(const Cell& cell);
 double Real(const Cell& cell);
 const std::string& Text(const Cell& cell);
@@ -46,8 +46,8 @@ enum class Access {
 ///
 /// Not to be used by two threads at once, nor after a fork in the child. Every
 /// method throws Error that starts with the path: kNotFound for a missing file,
-/// kCorrupt for a damaged one, kIo where the disk is full, the file locked for
-/// longer than a minute or a read or write refused.
+/// kCorrupt for a damaged one, kIo if the disk is full, the file is locked for
+/// longer than a minute, or a read or write fails.
 class Connection {
  public:
   Connection(const std::string& path, Access access);
@@ -68,9 +68,10 @@ class Connection {
   /// The only integer of a query's only row.
   std::int64_t Integer(const std::string& sql, const Row& cells = {});
 
-  /// For a file whose pages are not checked, and may contain each other: from
-  /// now on all statements together may take only as many steps as its size
-  /// allows, and no cell is longer than the file; more is Error(kCorrupt).
+  /// Protects against a file whose pages were not checked and may form cycles:
+  /// limits the total steps of all further statements by the file's size, and
+  /// the length of a cell to that of the file. Throws Error(kCorrupt) beyond
+  /// that.
   void LimitWork();
 
   /// True between BEGIN and COMMIT.
@@ -86,13 +87,13 @@ class Connection {
 
   std::string path_;
   sqlite3* handle_ = nullptr;
-  std::int64_t steps_left_ = 0;  ///< Once they are limited.
+  std::int64_t steps_left_ = 0;  ///< Set by LimitWork.
   std::unordered_map<std::string, sqlite3_stmt*> statements_;
 };
 
 /// BEGIN IMMEDIATE, so that two writers queue up instead of failing halfway;
-/// rolled back unless committed. Inside another transaction it does nothing:
-/// the outer one decides.
+/// rolled back unless committed. A nested one does nothing: the outer one
+/// commits or rolls back.
 class Transaction {
  public:
   explicit Transaction(Connection& connection);

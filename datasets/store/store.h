@@ -23,7 +23,7 @@ class dataset::Store {
 
   dataset::Connection& connection() { return connection_; }
 
-  /// The environment's row, made when it is missing; `json` is canonical.
+  /// The environment's row, created if missing; `json` is canonical.
   RowId PutEnvironment(const std::string& json);
   /// JSON of all environments by row.
   std::map<RowId, std::string> Environments();

@@ -13,7 +13,7 @@ struct ExportOptions {
   ProgressFunction progress;  ///< May be empty.
 };
 
-/// Writes all points with a graph into `folder` (made when it is missing):
+/// Writes all points with a graph into `folder` (created if missing):
 ///
 /// - `points.csv`: a row per point with its static features and its part in
 ///   every split;

@@ -26,9 +26,9 @@ inline constexpr double kValidationShare = 0.15;
 /// Parts ("train", "validation", "test") of all points with a graph.
 ///
 /// Points, or models, are ordered by a hash of their names and `seed`, and cut
-/// after 70 and 85 % of the points. Nothing depends on the order of rows, so
-/// that two datasets with the same points are split alike. For kFamily `family`
-/// is the test part and the rest is divided 70 : 15 by model; throws
+/// after 70 and 85 % of the points. The result does not depend on the order of
+/// rows: two datasets with the same points are split alike. For kFamily
+/// `family` is the test part and the rest is divided 70 : 15 by model; throws
 /// Error(kNotFound) that lists the families if there is no such family.
 std::map<RowId, std::string> MakeSplit(const std::vector<StoredPoint>& points,
                                        SplitKind kind, std::uint64_t seed,

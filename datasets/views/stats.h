@@ -16,7 +16,7 @@ struct FamilyCount {
   std::int64_t failed = 0;
 };
 
-/// How values are distributed; positive ones also on a logarithmic scale.
+/// Distribution of values; of positive ones also on a logarithmic scale.
 struct Distribution {
   std::string name;
   std::int64_t count = 0;
@@ -38,13 +38,13 @@ struct LabelCoverage {
   std::int64_t points = 0;  ///< With a result; each once.
   std::int64_t out_of_memory = 0;
   std::int64_t failed = 0;
-  /// One per LabelQuantity: the values there are.
+  /// One per LabelQuantity, of the existing values.
   std::vector<Distribution> quantities;
   /// Share of the points of each family, in the order of Stats::families.
   std::vector<double> family_shares;
 };
 
-/// A label far from what others of its kind lead one to expect.
+/// A label far from the fit to similar labels.
 struct Outlier {
   std::string point;
   std::string device;
@@ -54,7 +54,7 @@ struct Outlier {
   double expected = 0;
 };
 
-/// A label in a picture of cost against work.
+/// A label in a chart of cost against work.
 struct WorkedLabel {
   double macs = 0;
   double value = 0;
@@ -82,7 +82,7 @@ struct Stats {
   std::vector<std::string> splits;
 };
 
-/// Counts everything there is to count.
+/// Computes all statistics.
 ///
 /// Outliers: within one device, source, mode, precision and family, the
 /// logarithm of each quantity is fitted by a straight line in the logarithm of

@@ -17,9 +17,9 @@ struct DetrWidths {
   double dropout = 0.1;
 };
 
-/// Attention as Python's nn.MultiheadAttention runs it where its weights are
-/// asked for, which is the default: products and a softmax, never a fused
-/// kernel, and the mean of the weights over heads. Sequences come first.
+/// Attention as in Python's nn.MultiheadAttention with need_weights, the
+/// default: products and a softmax, never a fused kernel, and the mean of the
+/// weights over heads. Sequences come first.
 class WeighedAttention final : public torch::nn::Module {
  public:
   explicit WeighedAttention(const DetrWidths& widths);
@@ -40,7 +40,7 @@ class WeighedAttention final : public torch::nn::Module {
   Dense out_ = nullptr;
 };
 
-/// What encoder and decoder read in addition to the sequence they transform.
+/// Inputs of encoder and decoder in addition to the sequence.
 struct DetrContext {
   at::Tensor memory;     ///< [S, batch, width]; the decoder's alone.
   at::Tensor mask;       ///< bool [batch, S].
@@ -48,8 +48,8 @@ struct DetrContext {
   at::Tensor queries;    ///< [L, batch, width]; the decoder's alone.
 };
 
-/// A layer with norms after the branches: of the encoder, or, with a second
-/// attention over the memory, of the decoder.
+/// A post-norm layer of the encoder or, with a second attention over the
+/// memory, of the decoder.
 class DetrLayer final : public torch::nn::Module {
  public:
   DetrLayer(const DetrWidths& widths, bool is_decoder);

@@ -13,7 +13,8 @@ namespace foretell::zoo {
 /// Two convolutions, each after a group norm: diffusers' ResnetBlock2D.
 class DiffusionResidualBlock final : public torch::nn::Module {
  public:
-  /// `time`: width of what shifts the first convolution's result; 0: no shift.
+  /// `time`: width of the embedding that shifts the first convolution's result;
+  /// 0: no shift.
   DiffusionResidualBlock(std::int64_t in, std::int64_t out, std::int64_t time);
 
   /// x: [batch, in, h, w], time: [batch, time] or undefined; returns [batch,
@@ -26,7 +27,7 @@ class DiffusionResidualBlock final : public torch::nn::Module {
   Dense time_ = nullptr;  ///< Null without a time.
   torch::nn::GroupNorm norm2_ = nullptr;
   torch::nn::Conv2d conv2_ = nullptr;
-  torch::nn::Conv2d shortcut_ = nullptr;  ///< Null if widths are equal.
+  torch::nn::Conv2d shortcut_ = nullptr;  ///< Null if the widths are equal.
 };
 
 /// Dense, SiLU, dense: turns features of a step, or of a text, into a shift.
@@ -48,11 +49,12 @@ at::Tensor NumberFeatures(const at::Tensor& numbers, std::int64_t width);
 /// Normalisation in 32 groups of channels.
 torch::nn::GroupNorm GroupsNorm(std::int64_t channels, double epsilon);
 
-/// `x` with twice the edges, each element four times.
+/// Upsamples `x` by two: each element appears four times.
 at::Tensor TwiceTheEdges(const at::Tensor& x);
 
 /// Throws Error(kInvalidArgument) unless there are `widths`, all multiples of
-/// the 32 groups, and `image_size` can be halved once for each after the first.
+/// the 32 groups, and `image_size` can be halved once per level after the
+/// first.
 void RequireLevels(const std::vector<std::int64_t>& widths,
                    std::int64_t image_size);
 

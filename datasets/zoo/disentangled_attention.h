@@ -29,13 +29,13 @@ class DisentangledAttention final : public torch::nn::Module {
  public:
   explicit DisentangledAttention(const DisentangledShape& shape);
 
-  /// x: [batch, seq, width]; mask: [batch, 1, seq, seq], 0 where a token must
-  /// not look; distances: LogDistances; positions: [2 buckets, width].
+  /// x: [batch, seq, width]; mask: [batch, 1, seq, seq], 0 for tokens to mask
+  /// out; distances: LogDistances; positions: [2 buckets, width].
   at::Tensor forward(const at::Tensor& x, const at::Tensor& mask,
                      const at::Tensor& distances, const at::Tensor& positions);
 
  private:
-  /// What distances add to the scores, [batch × heads, seq, seq].
+  /// Contribution of distances to the scores, [batch × heads, seq, seq].
   at::Tensor PositionScores(const at::Tensor& query, const at::Tensor& key,
                             const at::Tensor& distances,
                             const at::Tensor& positions);

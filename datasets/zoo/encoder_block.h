@@ -9,8 +9,8 @@
 
 namespace foretell::zoo {
 
-/// A transformer's block with its norms before the branches and three separate
-/// projections, as in CLIP and Whisper.
+/// A pre-norm transformer block with three separate projections, as in CLIP and
+/// Whisper.
 struct EncoderBlockOptions {
   std::int64_t width = 0;
   std::int64_t heads = 0;

@@ -14,12 +14,12 @@
 
 namespace foretell::zoo {
 
-/// The configuration of one network, whatever its family.
+/// The configuration of a network of any family.
 class Configuration {
  public:
   virtual ~Configuration() = default;
   /// Sets one field from its text ("3,4,6,3"); throws Error(kInvalidArgument)
-  /// that names the field and the text, or lists the fields there are.
+  /// that names the field and the text, or lists the known fields.
   virtual void Set(std::string_view field, std::string_view text) = 0;
   /// All fields in declared order.
   virtual std::vector<Field> Fields() const = 0;
@@ -50,7 +50,7 @@ class ConfigurationOf final : public Configuration {
   Config config_;
 };
 
-/// A stock network: a name and what it changes in its family's defaults.
+/// A stock network: a name and its changes to the family's defaults.
 struct Variant {
   std::string_view name;
   std::string_view changes;  ///< "block=bottleneck&layers=3,4,6,3".

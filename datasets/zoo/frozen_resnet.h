@@ -7,9 +7,9 @@
 
 namespace foretell::zoo {
 
-/// A ResNet of bottlenecks without its classifier, as detectors fine-tune it:
-/// norms are fixed factors and sums, and the stem and the first stage are not
-/// trained. What is not trained is a buffer.
+/// A bottleneck ResNet without a classifier, as detectors fine-tune it: norms
+/// are fixed scales and shifts, and the stem and the first stage are not
+/// trained. Untrained tensors are buffers.
 struct FrozenResNetOptions {
   std::vector<std::int64_t> layers;  ///< Blocks per stage.
   /// The last stage keeps the size of its input and dilates its windows.
@@ -17,7 +17,7 @@ struct FrozenResNetOptions {
 };
 
 /// x: [batch, 3, height, width]; gives [batch, 2048, height / 32, width / 32]
-/// (/ 16 where it is dilated), rounded up.
+/// (/ 16 if dilated), rounded up.
 Chain FrozenResNet(const FrozenResNetOptions& options);
 
 }  // namespace foretell::zoo

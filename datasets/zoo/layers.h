@@ -38,8 +38,8 @@ void AddConvNorm(Chain& chain, const ConvShape& shape,
 /// silu, hardswish, hardsigmoid) work in place.
 void AddActivation(Chain& chain, std::string_view name);
 
-/// What a block of a ResNet makes of `x`: the sum of the branch and `x`, which
-/// `downsample` fits to it unless it is empty, and a ReLU, both in place.
+/// End of a ResNet block: adds `x`, mapped by `downsample` unless that is
+/// empty, to the result of the branch and applies a ReLU, both in place.
 at::Tensor ResidualRelu(Chain& branch, Chain& downsample, const at::Tensor& x);
 
 /// `value` rounded to a multiple of `divisor`, at least `divisor` and not below

@@ -36,7 +36,7 @@ class SqueezeExcitation : public torch::nn::Module {
 };
 
 /// How an implementation splits an inverted residual into modules, which
-/// decides how long its intermediate images live.
+/// determines the lifetimes of its intermediate images.
 struct ResidualStyle {
   bool nests_units = true;       ///< Expansion and depthwise convolution.
   bool nests_projection = true;  ///< The last convolution with its norm.

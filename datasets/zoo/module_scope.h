@@ -7,7 +7,7 @@
 
 namespace foretell::zoo {
 
-/// Notes which module runs until the end of the scope: operators are recorded
+/// Marks a module as running until the end of the scope: operators are recorded
 /// with its path. LibTorch's modules have no hooks, so each forward function of
 /// the zoo begins with one; a module without one counts as part of its caller.
 /// Scopes nest; each thread has its own.

@@ -15,7 +15,7 @@
 
 namespace foretell::zoo {
 
-/// A network with all its inputs: what a family's configuration makes.
+/// A network with all its inputs, made from a family's configuration.
 ///
 /// Tensor lifetimes are part of what foretell predicts, so forward functions
 /// follow one rule: arguments are `const at::Tensor&`, and a module's input
@@ -25,7 +25,7 @@ class Network : public torch::nn::Module {
  public:
   virtual std::vector<at::Tensor> Run(
       const std::vector<at::Tensor>& inputs) = 0;
-  /// The loss of a training step, if the network has one of its own.
+  /// The loss of a training step, if the network defines one.
   virtual std::optional<NamedLoss> Loss(
       const std::vector<at::Tensor>& /*inputs*/,
       const std::vector<at::Tensor>& /*outputs*/) const {
@@ -34,7 +34,7 @@ class Network : public torch::nn::Module {
 };
 
 /// Cross entropy over the last dimension of `logits` [batch, tokens,
-/// vocabulary], of which `tokens` i64[batch, tokens] are the classes.
+/// vocabulary] with the classes `tokens` i64[batch, tokens].
 NamedLoss CrossEntropyOfTokens(const at::Tensor& logits,
                                const at::Tensor& tokens);
 

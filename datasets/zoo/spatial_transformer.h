@@ -11,14 +11,15 @@
 
 namespace foretell::zoo {
 
-/// Attention whose keys and values may come from elsewhere.
+/// Attention with keys and values from a separate context.
 class CrossAttention final : public torch::nn::Module {
  public:
-  /// `bias`: whether queries, keys and values have one, as the result does.
+  /// `bias`: whether queries, keys and values have a bias; the result always
+  /// does.
   CrossAttention(std::int64_t width, std::int64_t context, std::int64_t heads,
                  bool bias = false);
 
-  /// x: [batch, tokens, width], context: [batch, tokens there, context].
+  /// x: [batch, tokens, width], context: [batch, context tokens, context].
   at::Tensor forward(const at::Tensor& x, const at::Tensor& context);
 
  private:
@@ -38,7 +39,7 @@ struct SpatialTransformerShape {
   bool is_linear = false;
 };
 
-/// Transformer's blocks over the positions of an image that also attend to a
+/// Transformer blocks over the positions of an image that also attend to a
 /// text: diffusers' Transformer2DModel.
 class SpatialTransformer final : public torch::nn::Module {
  public:

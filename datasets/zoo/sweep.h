@@ -12,8 +12,7 @@ namespace foretell::zoo {
 std::vector<SweepPoint> ParseSweep(std::string_view json,
                                    std::string_view file);
 
-/// How many points each family has, for every run of points of one family, in
-/// their order.
+/// Family and length of each run of consecutive points of one family, in order.
 std::vector<std::pair<std::string, std::int64_t>> CountFamilies(
     std::span<const SweepPoint> points);
 

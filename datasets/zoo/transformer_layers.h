@@ -13,8 +13,7 @@
 namespace foretell::zoo {
 
 /// A fully connected layer as Python's nn.Linear runs it: one operator for any
-/// rank. torch::nn::Linear multiplies and adds apart unless its input is a
-/// matrix.
+/// rank. torch::nn::Linear uses two operators unless its input is a matrix.
 class DenseImpl final : public torch::nn::LinearImpl {
  public:
   DenseImpl(std::int64_t in, std::int64_t out, bool has_bias = true);
@@ -24,8 +23,8 @@ class DenseImpl final : public torch::nn::LinearImpl {
 };
 TORCH_MODULE(Dense);
 
-/// Stochastic depth (Huang et al. 2016): in training, whole samples of a branch
-/// become zero with probability `rate` and the others grow to make up for it.
+/// Stochastic depth (Huang et al. 2016): in training, zeroes whole samples of a
+/// branch with probability `rate` and scales the others up to compensate.
 class DropPathImpl final : public torch::nn::Module {
  public:
   explicit DropPathImpl(double rate) : rate_(rate) {}
@@ -43,8 +42,8 @@ std::vector<double> DropPathRates(std::int64_t count, double last);
 /// Normalisation over the last dimension.
 torch::nn::LayerNorm Norm(std::int64_t width, double epsilon);
 
-/// Dense, activation (a name of AddActivation), dense: the part of a
-/// transformer's block that sees one token at a time.
+/// Dense, activation (a name of AddActivation), dense: the position-wise part
+/// of a transformer block.
 Chain FeedForward(std::int64_t width, std::int64_t inner,
                   std::string_view activation);
 

@@ -8,8 +8,9 @@
 
 namespace foretell::zoo {
 
-/// A U-Net: halved `depth` times, then raised again, joined with each level's
-/// result. Convolutions are 3 wide and padded, so that sizes agree.
+/// A U-Net: downsampled `depth` times, then upsampled and concatenated with
+/// each level's result. Convolutions are 3 wide and padded, so that sizes
+/// agree.
 struct UNetShape {
   std::int64_t dimensions = 2;  ///< Dimensions of the image: 2 or 3.
   std::int64_t in = 3;
@@ -21,14 +22,14 @@ struct UNetShape {
   std::vector<std::int64_t> encoder_layers;
   bool batch_norm = true;
   bool bias = false;  ///< Bias in convolutions.
-  /// Where channels double: in a level's last convolution, while raising keeps
-  /// them (Çiçek et al. 2016), or in its first, while raising halves them
-  /// (Ronneberger et al. 2015).
+  /// Channels double in a level's last convolution and upsampling keeps them
+  /// (Çiçek et al. 2016); otherwise they double in its first, and upsampling
+  /// halves them (Ronneberger et al. 2015).
   bool doubles_late = false;
   bool raises_with_bias = true;
 };
 
-/// Throws Error(kInvalidArgument) for impossible numbers.
+/// Throws Error(kInvalidArgument) for invalid numbers.
 std::shared_ptr<UnaryNetwork> MakeUNet(const UNetShape& shape);
 
 /// Throws Error(kInvalidArgument) unless `size` can be halved `depth` times.

@@ -10,11 +10,11 @@ namespace foretell::zoo {
 
 /// Shape of one block's windows on a square image of tokens.
 struct WindowShape {
-  std::int64_t window = 7;  ///< Tokens a side.
+  std::int64_t window = 7;  ///< Tokens per side.
   std::int64_t shift = 0;   ///< Tokens by which the image is rolled.
 
-  /// The windows of side `window` on `resolution` tokens a side: one window,
-  /// not shifted, where the image is no larger.
+  /// Windows of `window` x `window` tokens on an image of `resolution` tokens
+  /// per side; a single, unshifted window if the image is no larger.
   static WindowShape Fit(std::int64_t resolution, std::int64_t window,
                          bool shifted);
   /// `resolution` with the padding that fills the last window.
@@ -26,12 +26,12 @@ struct WindowShape {
 /// [batch, height, width, channels] as [batch × windows, tokens, channels];
 /// height and width are multiples of `window`.
 at::Tensor SplitWindows(const at::Tensor& x, std::int64_t window);
-/// Inverse of SplitWindows for a square image of `side` tokens a side.
+/// Inverse of SplitWindows for a square image of `side` tokens per side.
 at::Tensor MergeWindows(const at::Tensor& windows, std::int64_t window,
                         std::int64_t side);
 
-/// What keeps tokens that are neighbours only because the image was rolled from
-/// seeing each other: [windows, tokens, tokens] of 0 and -100.
+/// Masks attention between tokens that are neighbours only because the image
+/// was rolled: [windows, tokens, tokens] of 0 and -100.
 at::Tensor ShiftMask(const WindowShape& shape, std::int64_t padded);
 
 /// Attention within windows with a trainable bias per relative position.

@@ -8,10 +8,11 @@
 
 namespace foretell::converted {
 
-/// What a converter made of a model.
+/// A converted model.
 struct Converted {
-  RegularFile file;  ///< Open, and already deleted; its path is the model's.
-  std::string note;  ///< What made it, and what that means for figures.
+  RegularFile
+      file;  ///< Open, and already deleted; its path is that of the model.
+  std::string note;  ///< Note on the converter and its effect on figures.
 };
 
 /// Runs the converter of the model at `path`, in its environment, which is made

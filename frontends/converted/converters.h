@@ -16,10 +16,9 @@ namespace foretell::converted {
 struct Converter {
   /// Name of its files in python/converters, and of its environment.
   std::string_view name;
-  std::string_view result;  ///< Name of the file that it writes.
-  std::string_view
-      meaning;           ///< What the figures of its result are, and are not.
-  std::int64_t mib = 0;  ///< Size of its environment on disk.
+  std::string_view result;   ///< Name of the file that it writes.
+  std::string_view meaning;  ///< Note on the meaning of figures of its result.
+  std::int64_t mib = 0;      ///< Size of its environment on disk.
   /// File of the Python package that its program reads from the same folder;
   /// empty: none.
   std::string_view module = {};
@@ -29,19 +28,19 @@ struct Converter {
 struct Conversion {
   const Converter* converter = nullptr;
   std::string_view format;   ///< "Keras file".
-  std::string described_by;  ///< The file of it that determines the format.
+  std::string described_by;  ///< Its file that determines the format.
   FormatProblem problem = nullptr;
-  std::string model;  ///< File or folder that the converter is given; absolute.
-  /// All that it may read of the user's files, the model included.
+  std::string model;  ///< File or folder passed to the converter; absolute.
+  /// All user files that it may read, including the model.
   std::vector<sandbox::PathRule> reads;
 };
 
-/// How `path` has to be converted, by its ending, the files next to it, and the
-/// content of a folder; empty for anything else, which foretell reads itself or
-/// refuses when it does. A file in a folder that is a model as a whole stands
-/// for the folder. Opens nothing.
+/// How to convert `path`, by its extension, the files next to it, and the
+/// content of a folder; empty for anything else, which foretell reads or
+/// refuses itself. A file in a folder that is a model as a whole selects the
+/// folder. Opens nothing.
 ///
-/// Throws Error(kUnsupported) for what is recognized but cannot be converted: a
+/// Throws Error(kUnsupported) for a recognized form that cannot be converted: a
 /// folder without a model, weights without a graph (see weights_alone.h).
 std::optional<Conversion> FindConversion(const std::string& path);
 

@@ -18,7 +18,7 @@ struct PythonFiles {
 /// Python with the packages that a converter needs.
 struct HelperEnvironment {
   std::string folder;
-  std::string interpreter;  ///< In `folder`; maybe a link.
+  std::string interpreter;  ///< In `folder`; possibly a link.
   PythonFiles python;       ///< Of the Python that made it.
 };
 
@@ -27,14 +27,14 @@ struct HelperEnvironment {
 /// ($HOME/.cache if that is not set), with a hash of its requirements and of
 /// the Python that is used: $FORETELL_PYTHON, or python3.
 ///
-/// If it does not exist it is made, provided that `options.may_install` allows
-/// it, by venv and pip, which use the network; an incomplete one is made again,
-/// and of two processes the second one waits. `options.tell` gets what will be
-/// done and how much it takes, before it is done.
+/// If it does not exist and `options.may_install` allows it, creates it with
+/// venv and pip, which use the network; recreates an incomplete one; if another
+/// process is creating it, waits. Reports to `options.tell` in advance what
+/// will be done and the space needed.
 ///
 /// Throws Error(kIo) if the disk is too small, and Error(kUnsupported) if it
-/// may not be made, and with the last lines of Python or pip and the log's name
-/// if they fail.
+/// may not be created, and with the last lines of Python or pip and the log's
+/// name if they fail.
 HelperEnvironment ProvideEnvironment(const Converter& converter,
                                      const ConversionOptions& options);
 

@@ -8,8 +8,8 @@
 
 namespace foretell::exported {
 
-/// What is read of an archive: its graphs and the few values that a run needs,
-/// never a weight.
+/// The parts of an archive that are read: its graphs and the few values that a
+/// run needs, never a weight.
 struct Archive {
   std::string name;   ///< Of the model.
   std::string model;  ///< Text of models/NAME.json.
@@ -29,7 +29,7 @@ struct Archive {
 /// archive; other paths unchanged.
 std::string FileOf(const std::string& path);
 
-/// Whether a zip archive was written by torch.export, in this or an older form,
+/// True if a zip archive was written by torch.export, in this or an older form,
 /// or by AOTInductor; others are treated as TorchScript.
 bool LooksExported(const RegularFile& file);
 

@@ -44,7 +44,7 @@ struct Node {
   std::vector<int> dies;          ///< Slots that no later node reads.
 };
 
-/// A list of calls, each of which reads what was made before it.
+/// A list of calls; each reads results of earlier ones.
 struct Graph {
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;
@@ -91,7 +91,7 @@ struct ModelInput {
   int same_as = -1;
 };
 
-/// What becomes of an output of a model's graph.
+/// How an output of a model's graph is used.
 struct ModelOutput {
   /// Number of the input that it is written to; -1: it is a result.
   int written_to = -1;

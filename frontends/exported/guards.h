@@ -8,8 +8,8 @@ namespace foretell::exported {
 /// Takes the equations that the file's `guards_code` states between sizes of
 /// inputs ("L['x'].size()[1]//2 == L['skip'].size()[1]"): a symbol that equals
 /// a formula of others is replaced by it everywhere, and the others become
-/// Model::guards. Inequalities are where the ranges come from, or keep 0 and 1
-/// apart from other sizes, which is not checked.
+/// Model::guards. Ignores inequalities: they repeat the ranges, or exclude 0
+/// and 1, which is not checked.
 void ApplyGuards(const Document& document, Model& model);
 
 /// Writes `replacement` for `symbol` in all sizes of `model`.

@@ -20,7 +20,7 @@ struct HigherOrderCall {
   std::vector<c10::IValue> values;
 };
 
-/// Whether "torch.ops.higher_order.cond" and the like can be run.
+/// True if `target`, e.g. "torch.ops.higher_order.cond", can be run.
 bool IsKnownHigherOrder(std::string_view target);
 
 /// Runs the call and returns its results, one per output of the node. Throws

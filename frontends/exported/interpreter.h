@@ -24,8 +24,8 @@ class Interpreter {
   Interpreter(c10::DeviceType device, ModeSwitch mode)
       : device_(device), mode_(mode) {}
 
-  /// Results of `graph`, of which `inputs` are consumed. Throws Error that
-  /// names the operator, and what operators throw.
+  /// Results of `graph`. Consumes `inputs`. Throws Error that names the
+  /// operator, and what operators throw.
   std::vector<c10::IValue> Run(const Graph& graph,
                                std::vector<c10::IValue> inputs);
 

@@ -21,7 +21,7 @@ Size ParseSize(std::string_view text);
 /// fixed size.
 std::string SymbolOf(const Size& size);
 
-/// What a file allows a size to be.
+/// Sizes that a file allows.
 struct AllowedSizes {
   std::int64_t least = 0;
   std::optional<std::int64_t> most;
@@ -36,18 +36,17 @@ AllowedSizes AllowedBy(const SizeRange& range);
 /// is left to the run.
 AllowedSizes AllowedFor(const Model& model, const Size& size);
 
-/// Whether `input` is a number that the caller gives: one that follows from
-/// sizes of the tensors is computed.
+/// True if `input` is a number that the caller gives and that does not follow
+/// from the tensors' sizes.
 bool IsGivenNumber(const Model& model, const ModelInput& input);
 
 /// Sizes of symbols in one run.
 class Symbols {
  public:
   /// Binds the sizes of `shapes`, one per input of kind kUser of `model`, and
-  /// its `numbers`, one per IsGivenNumber.
-  /// Throws Error(kInvalidArgument) that names the input, its dimension and
-  /// both values if a size differs from what the file fixes, is outside of the
-  /// range that it allows, or contradicts another.
+  /// its `numbers`, one per IsGivenNumber. Throws Error(kInvalidArgument) that
+  /// names the input, its dimension and both values if a size differs from one
+  /// that the file fixes, is outside its allowed range, or contradicts another.
   Symbols(const Model& model,
           const std::vector<std::vector<std::int64_t>>& shapes,
           const std::vector<std::int64_t>& numbers);

@@ -11,22 +11,22 @@
 
 namespace foretell::exported {
 
-/// A file records whether batch norm and dropout trained when it was made. A
-/// run in the other mode switches them.
+/// Switches batch norm and dropout to the mode of a run, if the file was made
+/// in the other mode.
 class ModeSwitch {
  public:
   ModeSwitch() = default;
   /// For a run of `model` in `mode`. Refers to its nodes.
   ModeSwitch(const Model& model, Mode mode);
 
-  /// What a user should know about the switch; empty if there is none.
+  /// Warning about the switch; empty if there is none.
   std::string Warning() const;
 
   /// `value` of the argument `input` of `node` in this run.
   c10::IValue Apply(const Node& node, const Argument& input,
                     c10::IValue value) const;
 
-  /// Whether this run leaves `node` out: evaluation counts no batches.
+  /// True if this run skips `node`: evaluation counts no batches.
   bool Skips(const Node& node) const { return skipped_.contains(&node); }
 
  private:

@@ -34,7 +34,7 @@ class Frame {
   void Erase(const std::string& name) { values_.erase(name); }
 
   const std::map<std::string, std::int64_t>& opsets() const { return opsets_; }
-  /// Binds an attribute that a function was called with, or its default.
+  /// Binds an attribute of a function call, or its default.
   void BindAttribute(std::string name, const Attribute* attribute);
   const Attribute* FindBoundAttribute(const std::string& name) const;
 
@@ -80,8 +80,7 @@ class Evaluator {
   /// any other tensor.
   const TensorLiteral* LiteralOf(const at::Tensor& tensor) const;
   /// Counts the copying of `num_elements` elements of a sequence as work;
-  /// throws Error(kUnsupported) when a run does more work than any network
-  /// needs.
+  /// throws Error(kUnsupported) if a run does more work than any network needs.
   void CountCopies(std::size_t num_elements);
   /// "file: node 'name' (Operator): ", the beginning of every message.
   std::string Place(const Node& node) const;

@@ -20,7 +20,7 @@ class Frame;
 /// Results with more elements do not stay on the host: they cannot be sizes.
 inline constexpr std::int64_t kMaxHostElements = 65536;
 
-/// One ONNX node while it is being executed: what a lowering sees.
+/// One ONNX node during its execution, as a lowering sees it.
 ///
 /// Tensors live in two places. *Host* tensors are on the CPU with values: shape
 /// arithmetic and small constants. *Device* tensors are on the device of the
@@ -45,7 +45,7 @@ class NodeContext {
   size_t num_outputs() const { return node_.outputs.size(); }
   /// True when input `i` is given and not an empty optional.
   bool Has(size_t i) const;
-  /// True when output `i` has a name, so that it may be read.
+  /// True when output `i` has a name, and may be read.
   bool Wants(size_t i) const;
   const Value& Raw(size_t i) const;
 
@@ -90,22 +90,22 @@ class NodeContext {
 
   // ---- Types and places ----------------------------------------------------
 
-  /// ATen type of a TensorProto.DataType code. In a run of reduced precision
-  /// floating-point types stand for that precision. Throws kUnsupported for
-  /// types that ATen lacks.
+  /// ATen type of a TensorProto.DataType code. A run in reduced precision maps
+  /// floating-point types to that precision. Throws kUnsupported for types that
+  /// ATen lacks.
   at::ScalarType TypeOf(std::int64_t onnx_code) const;
   /// As TypeOf, for a tensor that is created at `place`.
   at::ScalarType TypeOf(std::int64_t onnx_code, at::Device place) const;
-  /// Where this node runs.
+  /// Device on which this node runs.
   at::Device device() const;
-  /// Where a tensor of this many elements that the node creates belongs: one
-  /// larger than kMaxHostElements goes to the device of the run.
+  /// Device for a tensor of this many elements that the node creates: that of
+  /// the run beyond kMaxHostElements.
   at::Device PlaceFor(std::int64_t num_elements) const;
   /// True when this node runs on the host with values.
   bool OnHost() const;
   bool IsTraining() const;
-  /// The tensor that a literal (attribute `value`) stands for, on the host, or
-  /// on the device when its payload was skipped.
+  /// The tensor of a literal (attribute `value`), on the host, or on the device
+  /// if its payload was skipped.
   at::Tensor Literal(const TensorLiteral& literal) const;
 
   // ---- Results -------------------------------------------------------------

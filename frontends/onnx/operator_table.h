@@ -15,7 +15,7 @@ using Lowering = void (*)(NodeContext&);
 
 inline constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 
-/// Opset versions, both ends included, for which a lowering holds.
+/// Opset versions, both ends included, that a lowering supports.
 struct VersionRange {
   std::int64_t first = 1;
   std::int64_t last = kAny;
@@ -30,8 +30,8 @@ struct OnnxOperator {
   VersionRange versions;  ///< Versions of the domain's opset.
   Lowering lowering;
   std::string_view domain = "";  ///< "" is ai.onnx.
-  /// The shape of a result depends on the values of an input that is not a list
-  /// of sizes, so that it can be traced only on the host.
+  /// The shape of a result depends on the values of an input other than a list
+  /// of sizes, so the operator can only be traced on the host.
   bool depends_on_data = false;
 };
 

@@ -9,8 +9,8 @@ namespace foretell::onnx {
 
 using Sequence = std::vector<at::Tensor>;
 
-/// What a name of an ONNX graph stands for at run time. An absent optional
-/// input and an empty `optional` are std::monostate.
+/// The value of a name of an ONNX graph at run time. An absent optional input
+/// and an empty `optional` are std::monostate.
 using Value = std::variant<std::monostate, at::Tensor, Sequence>;
 
 }  // namespace foretell::onnx

@@ -8,12 +8,12 @@
 
 namespace foretell {
 
-/// Whether an untrusted graph may call an operator, or why not.
+/// Whether an untrusted graph may call an operator, and if not, why.
 enum class OperatorVerdict : std::uint8_t {
   kAllowed,
   kUnknown,  ///< LibTorch alone does not have it.
   kUnsafe,   ///< It touches files, standard streams, Python or other processes,
-             ///< does not check its arguments, or may not end.
+             ///< does not check its arguments, or may not terminate.
   kPrivate,  ///< One of ATen's own that is not among those that files name.
 };
 
@@ -23,14 +23,14 @@ OperatorVerdict JudgeOperator(std::string_view name);
 
 bool IsAllowedOperator(std::string_view name);
 
-/// Operators that a file names but may not, by verdict.
+/// Refused operators of a file, by verdict.
 class RefusedOperators {
  public:
-  /// Notes `shown`, the file's own name of an operator; ignores kAllowed.
+  /// Records `shown`, the file's name of an operator; ignores kAllowed.
   void Add(OperatorVerdict verdict, const std::string& shown);
 
-  /// Throws one Error(kUnsupported) that begins with `path` and lists all that
-  /// was noted, with the reason of each.
+  /// Throws one Error(kUnsupported) that begins with `path` and lists all
+  /// recorded operators by reason.
   void ThrowIfAny(const std::string& path) const;
 
  private:

@@ -9,9 +9,9 @@
 namespace foretell {
 
 /// Whether `argument` of the operator `name` ("aten::dropout") is the flag that
-/// makes a layer train. Frontends must not change the flag of a normalisation
-/// that has no statistics of its own (IsStatistics): it uses those of the batch
-/// in both modes.
+/// puts a layer into training mode. Frontends must not change the flag of a
+/// normalisation that has no statistics of its own (IsStatistics): it uses
+/// those of the batch in both modes.
 bool IsModeFlag(std::string_view name, std::string_view argument);
 
 /// Whether `argument` is a mean or a variance of the batches that a
@@ -22,23 +22,23 @@ bool IsStatistics(std::string_view argument);
 /// evaluation sets to zero, as attention's is.
 bool IsModeProbability(std::string_view name, std::string_view argument);
 
-/// How a run switches the layers of a file that was made in the other mode.
+/// Switch of layers in a file that was made in the other mode.
 enum class ModeChange : std::uint8_t { kStay, kToTraining, kToInference };
 
-/// The flags that a file has as constants.
+/// Constant mode flags of a file.
 struct ModeFlags {
   bool some_train = false;
   bool some_do_not = false;
 
   void Count(bool trains) { (trains ? some_train : some_do_not) = true; }
-  /// For a run in `mode`: training switches a file in which nothing trains,
-  /// inference one in which something does, as
+  /// For a run in `mode`: training switches a file without a layer in training
+  /// mode, inference a file with one, as
   /// torchao.quantization.pt2e.move_exported_model_to_train does.
   ModeChange For(Mode mode) const;
 };
 
-/// What a user should know about `change` in a file that was `made`
-/// ("exported"), and that they could `make` ("export") again; empty for kStay.
+/// Warning about `change` in a file that was `made` ("exported"), with the
+/// advice to `make` ("export") it again; empty for kStay.
 std::string ModeWarning(ModeChange change, std::string_view made,
                         std::string_view make);
 

@@ -14,8 +14,8 @@
 
 namespace foretell {
 
-/// What LibTorch's reader of archives reads: the file that was checked, and not
-/// another one that has since been put under its name.
+/// Input of LibTorch's archive reader: the checked, open file, not one that has
+/// since replaced it at its path.
 class OpenArchive : public caffe2::serialize::ReadAdapterInterface {
  public:
   explicit OpenArchive(std::shared_ptr<const RegularFile> file)

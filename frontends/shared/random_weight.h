@@ -6,7 +6,7 @@
 
 namespace foretell {
 
-/// A tensor instead of a weight that is not read, on the device and in the
+/// Substitutes a weight that is not read by a tensor on the device and in the
 /// precision of `options`; `type` is that of the file. On meta it has no
 /// values; elsewhere matrices are small random numbers, vectors ones (one may
 /// be a variance, which keeps normalisation well defined), integers zeros.

@@ -16,19 +16,17 @@
 /// simulates the step itself; nothing here knows how much a remedy saves.
 namespace foretell {
 
-/// How a step runs: what remedies change.
+/// Settings of a step that remedies change.
 struct StepSetup {
   Run run;
   TrainingLoop loop;
   bool expandable_segments = false;  ///< As CachingAllocatorConfig.
-  /// The batch is run in this many parts of equal size, one after another; in
-  /// training their gradients are added up, as TrainingLoop::accumulation also
-  /// states.
+  /// Splits the batch into this many equal parts, run one after another;
+  /// training accumulates their gradients, as in TrainingLoop::accumulation.
   std::int64_t parts = 1;
 };
 
-/// Predicts a step. If it throws Error, the remedy counts as one that cannot be
-/// simulated.
+/// Predicts a step. If it throws Error, the remedy is reported as untried.
 using SimulateStep = std::function<Prediction(const StepSetup&)>;
 
 /// A step, the remedies to try and the limits to keep.
@@ -45,15 +43,15 @@ struct AdviceRequest {
   FitLimits limits = {};
 };
 
-/// A step as it was simulated, and whether it keeps the limits.
+/// A simulated step, and whether it keeps the limits.
 struct SimulatedStep {
-  double memory_mib = 0;  ///< Estimate, with the context of the place.
-  double needed_mib = 0;  ///< Upper end, which decides.
+  double memory_mib = 0;  ///< Estimate, with the CUDA context.
+  double needed_mib = 0;  ///< Upper end, which is compared with the limit.
   double latency_ms = 0;  ///< Of all parts of the batch.
   bool fits = false;      ///< FitVerdict::fits.
 };
 
-/// A change of the step, or several, and what came of it.
+/// One or more changes to the step, and their effect.
 struct Remedy {
   /// "activation checkpointing", "optimizer sgd", …
   std::vector<std::string> names;
@@ -62,8 +60,8 @@ struct Remedy {
   bool keeps_numerics = true;
   StepSetup setup;  ///< With the change.
   SimulatedStep step;
-  double saved_mib = 0;    ///< Of needed_mib; negative: it needs more.
-  double time_factor = 1;  ///< Latency by that of the unchanged step.
+  double saved_mib = 0;  ///< Reduction of needed_mib; negative: it needs more.
+  double time_factor = 1;  ///< Latency relative to the unchanged step.
 };
 
 /// A remedy that could not be simulated, and why.
@@ -74,11 +72,11 @@ struct UntriedRemedy {
 
 struct Advice {
   SimulatedStep unchanged;
-  /// One change each: those that keep the numerics first, and within either
-  /// kind the largest saving first.
+  /// One change each; sorted: those that keep the numerics first, then by
+  /// saving, largest first.
   std::vector<Remedy> remedies;
-  /// Several changes that together make the step fit, the fastest first; at
-  /// most three. Empty if a single one that keeps the numerics is enough.
+  /// Combinations of changes that make the step fit, the fastest first; at most
+  /// three. Empty if a single change that keeps the numerics is enough.
   std::vector<Remedy> combinations;
   std::vector<UntriedRemedy> untried;
   /// The recommendation: the fewest changes that keep the numerics and make the

@@ -34,12 +34,12 @@ struct DeviceChoice {
   std::optional<double> usd_per_thousand = {};
 };
 
-/// `prediction` as one choice.
+/// The choice for `prediction`.
 DeviceChoice ChoiceOf(const Prediction& prediction, const DeviceSpec& device,
                       const DevicePrices& prices);
 
-/// Puts first what fits, then what has a price, the cheapest first, then the
-/// fastest.
+/// Sorts: choices that fit first, then those with a price, by cost, then by
+/// latency.
 void SortChoices(std::vector<DeviceChoice>& choices);
 
 }  // namespace foretell

@@ -16,9 +16,9 @@ constexpr double DispatchScale(Host host) {
   return host == Host::kPython ? 2.8 : 1.0;
 }
 
-/// What a part of a device and the host that feeds it can do.
+/// Capabilities of a device, or a slice of it, and of its host.
 struct CostOptions {
-  /// Multiprocessors of a MIG slice; 0: all of the device.
+  /// Multiprocessors of a MIG slice; 0: all.
   int sms = 0;
   /// Share of the device's memory bandwidth, (0, 1].
   double bandwidth_fraction = 1.0;
@@ -27,12 +27,12 @@ struct CostOptions {
   double host_factor = 1.0;
   /// 10^9 bytes per second one way between GPUs; 0: DeviceSpec::link_gb_s.
   double link_gb_s = 0;
-  /// How PyTorch runs the graph's operators, and what calls them. Mode,
-  /// precision and optimizer are the graph's.
+  /// Run settings and host of the operators. Mode, precision and optimizer come
+  /// from the graph.
   Run run = {.host = Host::kCpp};
 };
 
-/// What limits a node on the GPU.
+/// Bottleneck of a node on the GPU.
 enum class CostBound : std::uint8_t {
   kCompute,  ///< Arithmetic takes longest.
   kMemory,   ///< Moving its operands takes longest.
@@ -59,8 +59,8 @@ struct NodeCost {
   /// Kernels that the GPU may have to wait for; empty: one, queued after
   /// dispatch_us.
   std::vector<KernelLaunch> launches = {};
-  /// An exchange: nodes that make what it sends; another node: exchanges whose
-  /// results it reads.
+  /// For an exchange: nodes that compute what it sends; for another node:
+  /// exchanges whose results it reads.
   std::vector<NodeId> waits_for = {};
 };
 
@@ -84,7 +84,7 @@ struct CostEstimate {
   double link_gb_s = 0;   ///< Of the link to other GPUs; 0: one GPU.
   double sent_bytes = 0;  ///< By this GPU to others.
   double link_ms = 0;     ///< Time in which the link is busy.
-  /// Part of latency_ms by which the link makes the step longer.
+  /// Part of latency_ms added by the link.
   double exposed_link_ms = 0;
   double energy_j = 0;  ///< Of kernels and waiting, over latency_ms.
   /// The part of energy_j that the idle chip would draw in latency_ms.
@@ -103,12 +103,12 @@ struct CostEstimate {
 /// queued and its predecessor is done. docs/cost.md has the formulas and their
 /// sources.
 ///
-/// A node that only prepares a table of integers from constants costs nothing,
-/// nor do the indices of a lookup: exporters spell out what a network computes
-/// when it is built.
+/// A node that only computes a table of integers from constants costs nothing,
+/// nor do the indices of a lookup: exporters write out computations that a
+/// network does once when it is built.
 ///
-/// Exchanges between GPUs run on a third timeline, one after another, each once
-/// what it sends is there; a reader of a result waits for it.
+/// Exchanges between GPUs run on a third timeline, one after another, each
+/// starts once its input is computed; a reader of a result waits for it.
 ///
 /// Where the average power would be above the board's own limit, or a lower one
 /// of the run, the clock falls until the limit is kept.

@@ -17,7 +17,7 @@ namespace foretell {
 /// Number of a row in its table; from 1, in order of insertion.
 using RowId = std::int64_t;
 
-/// One thing to predict or measure: a network at a batch size, in a mode.
+/// A point to predict or measure: a network at a batch size, in a mode.
 ///
 /// Model, batch, mode, precision and optimizer identify it; a dataset holds
 /// each combination once.
@@ -27,7 +27,8 @@ struct Point {
   std::string model;
   std::string family;  ///< "resnet"; of a file: leading letters of its name.
   std::string format;  ///< "zoo", "onnx", "torchscript"; empty: not opened yet.
-  std::string path;    ///< File as it was named then; empty for the zoo.
+  std::string
+      path;  ///< Path of the file when it was traced; empty for the zoo.
   std::int64_t batch = 1;
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
@@ -49,7 +50,8 @@ std::string ToString(const Point& point);
 enum class PointStatus {
   kTraced,  ///< It is.
   kFailed,  ///< Tracing failed; StoredPoint::reason has why.
-  /// Not here; a file with labels only, made by one of several workers.
+  /// Not in this file, which has labels only; written by one of several
+  /// workers.
   kUntraced,
 };
 std::string_view PointStatusName(PointStatus status);
@@ -65,9 +67,8 @@ struct StoredPoint {
   std::string warnings;  ///< Warnings of the trace, one per line.
 };
 
-/// The graph of a point under a run that is not PyTorch's default and that a
-/// trace shows: autocast, grad mode, channels-last, a PyTorch with other
-/// attention.
+/// The graph of a point under non-default run settings that change the trace:
+/// autocast, grad mode, channels-last, a PyTorch with other attention.
 struct RunGraph {
   RowId id = 0;
   RowId point = 0;
@@ -80,7 +81,7 @@ struct RunGraph {
   bool operator==(const RunGraph&) const = default;
 };
 
-/// What is known of a stored graph without reading it.
+/// Summary of a stored graph, available without reading it.
 struct GraphSummary {
   RowId id = 0;
   std::int64_t num_nodes = 0;
@@ -89,7 +90,7 @@ struct GraphSummary {
   StaticFeatures statics;
 };
 
-/// Where a label comes from. Simulated labels never pass for measured ones.
+/// Origin of a label; keeps simulated labels apart from measured ones.
 enum class Provenance {
   kMeasured,   ///< By `foretell measure` on the device.
   kSimulated,  ///< By the analytic model.
@@ -106,11 +107,11 @@ enum class LabelStatus {
 };
 std::string_view LabelStatusName(LabelStatus status);
 
-/// What a point cost on a device. Values that were not measured are empty.
+/// Cost of a point on a device. Values that were not measured are empty.
 struct Label {
   RowId point = 0;
   std::string device;  ///< DeviceSpec::name where the catalogue has it.
-  /// What it was measured under, as a JSON object: driver, CUDA, cuDNN,
+  /// Conditions of the measurement, as a JSON object: driver, CUDA, cuDNN,
   /// LibTorch versions, flags, ….
   std::string setting = "{}";
   std::string source;  ///< "foretell measure", "foretell analytic", a paper.
@@ -137,9 +138,9 @@ struct LabelQuantity {
 };
 std::vector<LabelQuantity> LabelQuantities();
 
-/// A row that cannot be trusted, and why.
+/// A damaged row, and the reason.
 struct Damage {
-  std::string table;  ///< Or "file", for the structure of the file as a whole.
+  std::string table;  ///< Or "file", for the structure of the whole file.
   RowId row = 0;      ///< 0 when it is not known.
   std::string what;
 };
@@ -150,7 +151,7 @@ std::string ToString(const Damage& damage);
 class Dataset;
 namespace dataset {
 class Store;
-/// What foretell's own code does with the file (datasets/store/store.h).
+/// Internal access to the file (datasets/store/store.h).
 Store& StoreOf(const Dataset& dataset);
 }  // namespace dataset
 
@@ -169,11 +170,11 @@ class Dataset {
   /// not a dataset, kUnsupported when a newer foretell made it.
   static Dataset Open(const std::string& path);
   /// Opens a file for reading whose structure may be damaged: rows that cannot
-  /// be reached are silently missing. For diagnosis and rescue.
+  /// be reached are silently missing. For diagnosis and recovery.
   static Dataset OpenDamaged(const std::string& path);
   /// Opens a file for writing too.
   static Dataset OpenForWriting(const std::string& path);
-  /// Opens a file for writing; makes it when it is missing or empty.
+  /// Opens a file for writing; creates it if missing or empty.
   static Dataset OpenOrCreate(const std::string& path);
 
   Dataset(Dataset&&) noexcept;
@@ -190,14 +191,14 @@ class Dataset {
   std::int64_t NumPoints() const;
   /// All points in the order of their rows.
   std::vector<StoredPoint> Points() const;
-  /// The row of `point`, by what identifies it.
+  /// The row of `point`, found by its identifying fields.
   std::optional<StoredPoint> Find(const Point& point) const;
   /// Graphs of points under other runs than the default, in the order of their
   /// rows.
   std::vector<RunGraph> RunGraphs() const;
   /// Summaries of all graphs, in the order of their rows.
   std::vector<GraphSummary> Graphs() const;
-  /// What a learned predictor sees of a graph. Throws Error(kUnsupported) when
+  /// Input of a learned predictor for a graph. Throws Error(kUnsupported) when
   /// the features were made by another kFeatureVersion.
   GraphFeatures Features(RowId graph) const;
   /// The graph itself, for the simulators.
@@ -209,7 +210,7 @@ class Dataset {
   /// Names of the splits.
   std::vector<std::string> SplitNames() const;
   /// Part of every point of a split: "train", "validation", "test". Throws
-  /// Error(kNotFound) that lists the splits there are.
+  /// Error(kNotFound) that lists the existing splits.
   std::map<RowId, std::string> Split(std::string_view name) const;
   /// @}
 

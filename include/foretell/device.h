@@ -22,10 +22,10 @@ struct MigProfile {
   int max_instances = 0;
   bool media_extensions = false;  ///< A "+me" profile: one per device.
   std::vector<int> placements;    ///< First memory slots that it may use.
-  std::string source;             ///< Where the usable MiB was read.
+  std::string source;             ///< Source of the usable MiB.
 };
 
-/// What foretell knows of a GPU; one data file per device in data/devices/.
+/// Specification of a GPU; one data file per device in data/devices/.
 struct DeviceSpec {
   std::string name;  ///< "a100-sxm4-40gb".
   std::vector<std::string> aliases;
@@ -34,27 +34,27 @@ struct DeviceSpec {
   int compute_capability = 0;  ///< 80, 90, 100.
   int sms = 0;
   std::int64_t memory_mib = 0;  ///< Total as nvidia-smi shows it.
-  /// What CUDA lets a process allocate without MIG, its context included;
-  /// less than memory_mib, which counts the driver's reserve.
+  /// Memory that CUDA lets a process allocate without MIG, including its
+  /// context; less than memory_mib, which includes the driver's reserve.
   std::int64_t usable_mib = 0;
   double bandwidth_gb_s = 0;  ///< Peak, 10^9 bytes per second.
-  /// What element-wise kernels on large tensors were measured to move, 10^9
-  /// bytes per second; 0 if not measured.
+  /// Measured bandwidth of element-wise kernels on large tensors, 10^9 bytes
+  /// per second; 0 if not measured.
   double reached_bandwidth_gb_s = 0;
-  /// What it sends to other GPUs of its machine at best, one way, 10^9 bytes
-  /// per second: NVLink, else PCIe; 0 if unknown.
+  /// Peak one-way bandwidth to other GPUs of its machine, 10^9 bytes per
+  /// second: NVLink, else PCIe; 0 if unknown.
   double link_gb_s = 0;
   double l2_mib = 0;
   /// Peak dense 10^12 FLOP/s (2 per MAC) by Precision.
   std::map<Precision, double> peak_tflops;
-  /// What products of large matrices were measured to reach, 10^12 FLOP/s, by
-  /// Precision; empty if not measured. Power limits and boost clocks move
-  /// it far from the peak of the data sheet, either way.
+  /// Measured rate of large matrix products, 10^12 FLOP/s, by Precision; empty
+  /// if not measured. Power limits and boost clocks move it well below or above
+  /// the data sheet's peak.
   std::map<Precision, double> matmul_tflops;
   double max_power_w = 0;  ///< The board's own limit.
   double idle_power_w = 0;
-  /// What the chip draws at full use where a board lets it; max_power_w unless
-  /// that is larger.
+  /// Power of the chip at full use without the board's limit; max_power_w
+  /// unless larger.
   double chip_power_w = 0;
   std::int64_t cublas_workspace_bytes = 0;
   int compute_slices = 0;  ///< 7; 4 on A30; 0 without MIG.
@@ -69,21 +69,21 @@ struct DeviceSpec {
   const MigProfile& FindMigProfile(std::string_view name) const;
 };
 
-/// What automatic mixed precision computes in: BF16 if tensor cores support it
+/// Precision of automatic mixed precision: BF16 if tensor cores support it
 /// (compute capability 8.0 and later), which needs no loss scaling, else FP16.
 Precision AutocastPrecision(const DeviceSpec& device);
 
-/// How large a CUDA context is, by the software that makes it: an environment
-/// of data/environments.json.
+/// Size of a CUDA context for one software environment of
+/// data/environments.json.
 struct ContextModel {
   std::string name;  ///< "cuda13".
   std::string description;
   /// MiB of an otherwise empty process with its context, by architecture;
   /// "*" is the default.
   std::map<std::string, double> context_mib;
-  /// MiB of it that every multiprocessor adds: local memory for as many threads
-  /// as it holds at once, and what the driver keeps for it. A MIG slice, which
-  /// shows fewer of them, has a correspondingly smaller context.
+  /// MiB of it that every multiprocessor adds: local memory for its resident
+  /// threads, and the driver's data for it. A MIG slice, which shows fewer of
+  /// them, has a correspondingly smaller context.
   double context_mib_per_sm = 0;
   /// MiB of it that are cuDNN's kernels, loaded by the first operator that
   /// needs them: a network without convolutions and recurrent layers never
@@ -99,8 +99,8 @@ struct ContextModel {
   /// MiB of the context on `device`, cuDNN's kernels included: its
   /// architecture's, else the default's.
   double ContextMib(const DeviceSpec& device) const;
-  /// How much less it is where `sms` of the device's multiprocessors are
-  /// visible; never more than all of it.
+  /// MiB by which the context is smaller if only `sms` of the device's
+  /// multiprocessors are visible; at most the whole context.
   double ContextSavedMib(const DeviceSpec& device, int sms) const;
 };
 

@@ -6,7 +6,7 @@
 
 namespace foretell {
 
-/// Kinds of errors that a caller may need to distinguish.
+/// Error kinds that a caller may need to distinguish.
 enum class ErrorCode {
   kInvalidArgument,  ///< The caller's request makes no sense (flags, shapes).
   kNotFound,         ///< A file, device, profile or name does not exist.
@@ -23,8 +23,7 @@ std::string_view ErrorCodeName(ErrorCode code);
 ///
 /// `what()` is a single line that names the file, the place in it and both
 /// values, e.g. `model.onnx: node 'conv1' (Conv): kernel_shape has rank 1,
-/// expected 2`. Characters in a file's names that would steer a terminal or
-/// begin another line become `\xNN`.
+/// expected 2`. Control characters in a file's names become `\xNN`.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message);

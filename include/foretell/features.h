@@ -14,8 +14,8 @@ namespace foretell {
 inline constexpr int kNumNodeFeatures = 32;
 inline constexpr int kNumStaticFeatures = 5;
 
-/// Changes whenever a slot or its encoding does; a checkpoint is valid for one
-/// version only.
+/// Changes with every change of a slot or its encoding; a checkpoint is valid
+/// for one version only.
 inline constexpr int kFeatureVersion = 1;
 
 /// The content of one slot of a node's features.
@@ -48,7 +48,7 @@ struct StaticFeatures {
   bool operator==(const StaticFeatures&) const = default;
 };
 
-/// What a learned predictor sees of a graph.
+/// Input of a learned predictor for a graph.
 struct GraphFeatures {
   std::vector<NodeFeatureRow> nodes;  ///< [num_nodes, 32], in node order.
   /// [num_edges] each: producer and consumer of every data-flow edge, sorted.

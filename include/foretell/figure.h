@@ -9,7 +9,7 @@
 
 namespace foretell {
 
-/// What is predicted of one step of a network.
+/// Predicted quantity of a step.
 enum class Target { kMemory, kLatency, kEnergy };
 
 inline constexpr std::size_t kNumTargets = 3;
@@ -28,18 +28,18 @@ struct Interval {
   double hi = 0;
 };
 
-/// Where one figure comes from.
+/// Source of a figure.
 struct FigureSource {
   std::string method = "analytic, uncalibrated";
   /// Devices whose labels it was learned from; empty: it was not learned.
   std::vector<std::string> trained_on = {};
-  /// How unlike the graph is to those learned from; about 1 for one like them.
+  /// Distance of the graph from the training graphs; about 1 for a similar one.
   std::optional<double> distance = {};
-  /// 99 % of the graphs learned from have a smaller distance.
+  /// 99th percentile of the training graphs' distances.
   std::optional<double> far_distance = {};
 
   bool IsLearned() const { return !trained_on.empty(); }
-  /// Whether the graph is further from those learned from than 99 % of them.
+  /// True if the distance exceeds far_distance.
   bool IsFar() const {
     return distance && far_distance && *distance > *far_distance;
   }

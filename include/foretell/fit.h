@@ -12,11 +12,12 @@
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
 
-/// Whether a step keeps its limits, and how large a batch may be to do so. This
-/// is decided here alone: JudgeFit accepts the batch that LargestBatch returns.
+/// Whether a step keeps its limits, and how large a batch may be to do so.
+/// JudgeFit alone decides this, so it accepts the batch that LargestBatch
+/// returns.
 namespace foretell {
 
-/// What a step may use. Limits at infinity are not judged.
+/// Limits of a step. An infinite limit is not checked.
 struct FitLimits {
   /// MIG profile that must hold it; empty: the device without MIG must.
   std::string profile;
@@ -25,9 +26,10 @@ struct FitLimits {
   double max_energy_j = std::numeric_limits<double>::infinity();
   /// Judges latency and energy by the upper ends of their intervals.
   bool strict = false;
-  /// Accepts a step that fits only when cached segments are given back.
+  /// Accepts a step that fits only after the allocator releases cached
+  /// segments.
   bool tight = false;
-  /// Judges memory by its estimate, not by the upper end: what likely fits.
+  /// Judges memory by its estimate instead of the upper end.
   bool by_estimate = false;
 };
 
@@ -49,16 +51,16 @@ struct FitVerdict {
   bool fits = false;  ///< Every check is within its limit.
   /// The worst of the checks', whether or not a tight fit is accepted.
   mig::Fit fit = mig::Fit::kDoesNotFit;
-  /// Usable memory first, then the limits; a limit of memory below what is
-  /// usable replaces the check of usable memory.
+  /// Usable memory first, then the limits; a memory limit below the usable
+  /// memory replaces that check.
   std::vector<FitCheck> checks;
 };
 
 /// Judges a prediction for `device`: the upper end of its memory (its estimate
-/// if by_estimate), if need be without its cache, against the usable memory and
-/// against max_memory_mib; latency and energy (on limits.profile, if one is
-/// named) against their limits by their estimates, or by their upper ends if
-/// strict.
+/// if by_estimate), without the cache if needed to fit, against the usable
+/// memory and against max_memory_mib; latency and energy (on limits.profile, if
+/// one is named) against their limits by their estimates, or by their upper
+/// ends if strict.
 ///
 /// Throws what mig::Judge throws; Error(kNotFound) for an unknown profile and
 /// Error(kInvalidArgument) for a limit that is not above 0.
@@ -74,33 +76,32 @@ struct BatchRange {
 /// What LargestBatch found.
 struct LargestBatchFound {
   std::int64_t batch = 0;  ///< 0: not even the least fits.
-  /// What `predict` threw for batch + 1; empty if JudgeFit refuses that, or it
-  /// was not to be searched.
+  /// Error of `predict` for batch + 1; empty if JudgeFit refuses batch + 1, or
+  /// it is outside the range.
   std::string refusal;
   std::int64_t least = 0;  ///< Smallest that `predict` accepts.
-  /// What it threw for least - 1; empty if that was not to be searched.
+  /// Its error for least - 1; empty if that is outside the range.
   std::string least_refusal;
 };
 
-/// Whether a trace that threw `error` may succeed at another size:
-/// kInvalidArgument, and kCorrupt, since a node of ONNX that has nothing left
-/// to work on contradicts its file.
+/// True if a trace that threw `error` may succeed at another size:
+/// kInvalidArgument, and kCorrupt, which an ONNX node throws for an input that
+/// has become empty.
 bool RefusesSize(const Error& error);
 
-/// The largest batch of `range` that JudgeFit accepts. `predict` is asked for
-/// the prediction of a batch size, about 2 log2(answer) times: sizes double
-/// until one is refused, then the gap is halved. JudgeFit refuses the answer
-/// + 1 unless the answer is the most; where figures do not grow with the batch,
-/// a still larger one may be accepted.
+/// The largest batch of `range` that JudgeFit accepts. Calls `predict` about 2
+/// log2(answer) times: doubles the batch until one is refused, then bisects.
+/// JudgeFit refuses the answer + 1 unless the answer is range.most; if figures
+/// do not grow with the batch, it may accept a still larger one.
 ///
-/// Batches for which `predict` throws what RefusesSize names count as larger
-/// than the model allows; if it throws that for the least, sizes double until
-/// one is accepted, and the search begins at the least that is accepted:
-/// torch.export bounds open sizes by 2 from below, poolings need lengths.
+/// A batch for which `predict` throws an error of RefusesSize counts as too
+/// large for the model; if it throws one for range.least, the batch doubles
+/// until one is accepted, and the search begins at the smallest accepted batch:
+/// torch.export requires open sizes >= 2, and poolings need a minimum length.
 ///
 /// Requires 1 <= range.least <= range.most. Throws anything else that `predict`
-/// and JudgeFit throw, and what `predict` threw for the least if it refuses
-/// that and all of its doubles.
+/// and JudgeFit throw, and the error of `predict` for range.least if it refuses
+/// that and all its doublings.
 LargestBatchFound LargestBatch(
     const BatchRange& range,
     const std::function<Prediction(std::int64_t)>& predict,

@@ -12,22 +12,22 @@
 
 namespace foretell {
 
-/// Which patterns of ONNX operators become the one operator that eager PyTorch
-/// runs. TorchScript files keep PyTorch's operators and need no fusion.
+/// Which patterns of ONNX operators to replace by the operator that eager
+/// PyTorch runs. TorchScript files keep PyTorch's operators and need no fusion.
 enum class Fusion : std::uint8_t {
   kOff,       ///< The file as it is.
   kExported,  ///< Forms that PyTorch's exporters make of one operator.
-  /// Also forms that compute the same but which models write out themselves,
-  /// so that eager PyTorch would run them operator by operator.
+  /// Also equivalent forms that models themselves write out, which eager
+  /// PyTorch would run operator by operator.
   kEquivalent,
 };
 
 std::string_view FusionName(Fusion fusion);  ///< "none", "exported", …
 std::optional<Fusion> ParseFusion(std::string_view name);
 
-/// Whether a file is opened and traced in a process of its own that can do
-/// nothing else: no file, no socket, no program, within limits of memory and
-/// time (docs/security.md).
+/// Whether to open and trace a file in a separate process without access to
+/// files, sockets and programs, and with limits of memory and time
+/// (docs/security.md).
 enum class Sandbox : std::uint8_t {
   kOff,      ///< In this process. For files that are trusted.
   kAuto,     ///< With the locks that this kernel has, see MissingLocks.
@@ -36,58 +36,57 @@ enum class Sandbox : std::uint8_t {
 
 std::optional<Sandbox> ParseSandbox(std::string_view name);  ///< "off", …
 
-/// What is done with models of other frameworks (TensorFlow, Paddle, Hugging
-/// Face), which Python programs convert to a file that can be read:
-/// docs/frameworks.md.
+/// Handling of models of other frameworks (TensorFlow, Paddle, Hugging Face),
+/// which Python programs convert: docs/frameworks.md.
 struct ConversionOptions {
   /// Permits running Python.
   bool allowed = false;
-  /// Asked, the first time, whether pip may install what a converter needs, in
-  /// a sentence that states how much that takes. Empty: it may not.
+  /// Called on first use to ask whether pip may install a converter's packages;
+  /// the question states the space needed. Empty: not allowed.
   std::function<bool(const std::string& question)> may_install;
-  /// Told what is done and how much it takes, before it is done. May be empty.
+  /// Called with each step and the space it needs before the step is done. May
+  /// be empty.
   std::function<void(const std::string&)> tell;
 };
 
-/// How a file is read.
+/// Options for reading a file.
 struct LoadOptions {
   Fusion fusion = Fusion::kExported;
-  /// In a sandbox the program can be traced and nothing else. Its process is a
-  /// fork of this one, which must then have no other threads that hold locks.
+  /// In a sandbox the program can only be traced. Its process is a fork of this
+  /// one, so no other thread of this process may hold a lock at that time.
   Sandbox sandbox = Sandbox::kOff;
-  /// Limit of opening a file in a sandbox, and of each of its traces.
+  /// Time limit of a sandbox for opening a file, and for each of its traces.
   double timeout_s = 60;
   /// The program will be traced on TraceDevice::kCpu: a sandbox then allows
-  /// more memory, and code that is made while running.
+  /// more memory, and code generated at run time.
   bool runs_arithmetic = false;
   ConversionOptions conversion;
 };
 
-/// Locks of a sandbox that this kernel lacks, in words; empty when it has all.
+/// Sandbox features that this kernel lacks, for messages; empty if it has all.
 std::string MissingLocks();
 
-/// Reads an ONNX, TorchScript or torch.export file, detected by its content,
-/// or converts a model of another framework first, known by its ending or by
-/// what is in its folder. Weights are not read. Throws Error whose message
-/// starts with `path`; in a sandbox kCorrupt, too, where the process that
-/// opened it died, and kUnsupported where it took too long, where a lock that
-/// is required is missing, or where it cannot be converted.
+/// Reads an ONNX, TorchScript or torch.export file, detected by its content, or
+/// first converts a model of another framework, detected by its extension or
+/// the content of its folder. Weights are not read. Throws Error whose message
+/// starts with `path`; in a sandbox also kCorrupt if the process that opened it
+/// died, and kUnsupported if it exceeded a limit or a required sandbox feature
+/// is missing; kUnsupported if the model cannot be converted.
 Program LoadModel(const std::string& path, const LoadOptions& options = {});
 
-/// A trace that a program will be asked for: TraceProgram on what BindInputs
-/// makes of `inputs`.
+/// A trace that will be requested: TraceProgram with the result of BindInputs
+/// for `inputs`.
 struct ExpectedTrace {
   InputRequest inputs;
   TraceOptions options;
 };
 
-/// A file that is being opened, and in a sandbox traced, while this process
-/// does something else.
+/// A file that is being opened, and in a sandbox traced, in the background.
 class LoadingModel {
  public:
-  /// Starts loading; Wait throws what goes wrong. A sandbox then runs the
-  /// `expected` traces, in their order, and has them ready when TraceProgram
-  /// asks for them; others may be asked for, too.
+  /// Starts loading; Wait throws its errors. A sandbox then runs the `expected`
+  /// traces in order and keeps them ready for TraceProgram; other traces are
+  /// also possible.
   explicit LoadingModel(const std::string& path,
                         const LoadOptions& options = {},
                         const std::vector<ExpectedTrace>& expected = {});

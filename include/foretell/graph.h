@@ -56,7 +56,7 @@ struct TensorType {
 /// Text form of a type: `f32[8,3,224,224]`.
 std::string ToString(const TensorType& type);
 
-/// What a storage is used for. Views share the role of what they look at.
+/// What a storage is used for. Views share the role of their base.
 enum class TensorRole : std::uint8_t {
   kInput,              ///< Given by the caller.
   kParameter,          ///< Trainable weight.
@@ -168,7 +168,7 @@ using NodeId = std::int32_t;
 using StorageId = std::int32_t;
 inline constexpr std::int32_t kNone = -1;
 
-/// A block of device memory that one or several tensors look at.
+/// A block of device memory that one or several tensors share.
 struct Storage {
   std::int64_t bytes = 0;
   TensorRole role = TensorRole::kActivation;
@@ -188,11 +188,11 @@ struct Value {
 
 /// Attribute (true) of the casts made by autocast and not by the program.
 inline constexpr std::string_view kAutocastAttribute = "autocast";
-/// Attribute (true) of the view of a result that the operator made inside and
-/// saved for its backward: it is not called, so it costs no time.
+/// Attribute (true) of a view of a result that the operator created internally
+/// and saved for its backward pass: it is not a call, so it costs no time.
 inline constexpr std::string_view kSavedAttribute = "saved";
 
-/// One top-level ATen operator, or a call that one makes inside.
+/// A top-level ATen operator, or a call made inside one.
 struct Node {
   std::string target;  ///< ATen name without "aten::", e.g. "conv2d", "add_".
   OpKind kind = OpKind::kOther;
@@ -202,10 +202,9 @@ struct Node {
   std::vector<ValueId> outputs;
   Attributes attributes;
   std::int64_t macs = 0;  ///< Multiply-accumulates; set by GraphBuilder.
-  /// The ATen calls that the operator makes inside, in order: views, and
-  /// operators with a kernel of their own. Empty where the trace lists none.
-  /// Their tensors are values whose producer is the operator; calls have no
-  /// scope, and make no calls.
+  /// ATen calls made inside the operator, in order: views, and operators with
+  /// their own kernels. Empty if the trace lists none. Their tensors are values
+  /// produced by the operator; calls have no scope and no nested calls.
   std::vector<Node> calls = {};
 
   /// The attribute `name`, or nullptr.
@@ -217,7 +216,7 @@ struct Node {
   std::int64_t Int(std::string_view name, std::int64_t fallback) const;
 };
 
-/// A storage's birth or death, in the order in which eager LibTorch does it.
+/// Allocation or free of a storage, in the order of eager LibTorch.
 struct MemoryEvent {
   enum class Kind : std::uint8_t { kAllocate, kFree };
   Kind kind = Kind::kAllocate;
@@ -228,7 +227,7 @@ struct MemoryEvent {
   NodeId node = kNone;
 };
 
-/// What a graph was made from and for.
+/// Origin and settings of a graph.
 struct GraphInfo {
   std::string name;
   Mode mode = Mode::kInference;
@@ -238,8 +237,8 @@ struct GraphInfo {
   /// 16-bit type that automatic mixed precision cast to while the graph was
   /// traced: its casts are nodes. Empty: all casts are the program's own.
   std::optional<DType> autocast = {};
-  /// Autograd recorded the forward pass of an inference, and no backward one
-  /// followed: see Run::grad_mode. False in training, which always records.
+  /// Autograd recorded the forward pass of an inference without a backward
+  /// pass: see Run::grad_mode. False in training, which always records.
   bool grad_mode = false;
   /// Network and inputs were converted to the channels-last format before the
   /// graph was traced.
@@ -247,7 +246,7 @@ struct GraphInfo {
 };
 
 /// Operators of one step (forward; in training also backward and optimizer) in
-/// execution order, with exact shapes, and the life of every storage.
+/// execution order, with exact shapes, and the lifetime of every storage.
 ///
 /// Immutable and valid by construction: only GraphBuilder makes one. Node
 /// inputs come before the node, names are unique, every storage is allocated
@@ -290,7 +289,7 @@ class OperatorGraph {
   std::int64_t parameter_elements_ = 0;
 };
 
-/// A node as it is handed to GraphBuilder::AddNode.
+/// Arguments of GraphBuilder::AddNode for a node.
 struct NodeSpec {
   std::string target;
   std::vector<ValueId> inputs;
@@ -299,7 +298,7 @@ struct NodeSpec {
   Phase phase = Phase::kForward;
 };
 
-/// The only maker of an OperatorGraph.
+/// Builds an OperatorGraph.
 ///
 /// Every method throws Error(kInvalidArgument) that names the value or node and
 /// what is wrong with it.
@@ -315,7 +314,7 @@ class GraphBuilder {
   /// Changes the role of a storage, e.g. once it turns out to be saved.
   void SetRole(StorageId storage, TensorRole role);
 
-  /// Adds a tensor that no node makes: an input, parameter or buffer by the
+  /// Adds a tensor that no node produces: an input, parameter or buffer by the
   /// role of `storage`. An empty name becomes a fresh number. `strides` are one
   /// per dimension, or empty: see Value::strides.
   ValueId AddSource(std::string name, TensorType type, StorageId storage,
@@ -329,8 +328,8 @@ class GraphBuilder {
   ValueId AddResult(NodeId node, std::string name, TensorType type,
                     StorageId storage, std::vector<std::int64_t> strides = {});
 
-  /// Adds a tensor that only the calls inside `node` make or read. It gives its
-  /// storage no label.
+  /// Adds a tensor that only the calls inside `node` produce or read. Does not
+  /// name its storage.
   ValueId AddInner(NodeId node, std::string name, TensorType type,
                    StorageId storage, std::vector<std::int64_t> strides = {});
   /// Adds the next call that `node` makes inside; scope and phase of `spec` are
@@ -344,13 +343,14 @@ class GraphBuilder {
   void Free(StorageId storage, NodeId node);
   void MarkInput(ValueId value);
   void MarkOutput(ValueId value);
-  /// Without this call the elements of all kParameter sources are counted,
-  /// each storage once.
+  /// By default, counts the elements of all kParameter sources, each storage
+  /// once.
   void SetParameterElements(std::int64_t elements);
 
-  /// Without any Allocate/Free so far: derives them. Sources live before the
-  /// first node and for ever; the storage of a result is born with its node
-  /// and dies after its last use, unless it is an output.
+  /// Derives all allocations and frees; requires that there are none yet.
+  /// Sources live from before the first node to the end; the storage of a
+  /// result is allocated at its node and freed after its last use, unless it is
+  /// an output.
   void DeriveLifetimes();
 
   const Value& value(ValueId id) const;

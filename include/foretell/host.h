@@ -4,17 +4,17 @@
 
 namespace foretell {
 
-/// How far hosts differ: the CPU time of an operator on an unnamed host lies
-/// within this factor of the typical host's. Published factors range from 0.7
-/// to 1.4: docs/hosts.md.
+/// Spread of hosts: the CPU time of an operator on an unknown host is within
+/// this factor of the typical host's. Published factors range from 0.7 to 1.4:
+/// docs/hosts.md.
 inline constexpr double kUnknownHostSpread = 2.0;
 
 /// The machine whose CPU dispatches the operators. The typical host of
 /// published tables has factor 1.
 struct HostSpec {
-  /// As `foretell host --name` stored it; empty: not named.
+  /// Name given to `foretell host --name`; empty: unnamed.
   std::string name = {};
-  /// CPU time of an operator, over that of the typical host; > 0.
+  /// CPU time of an operator relative to the typical host; > 0.
   double factor = 1;
   /// The true factor should lie between factor / spread and factor * spread;
   /// >= 1.

@@ -16,12 +16,12 @@
 
 namespace foretell {
 
-/// How a measurement ended. Everything but kOk comes with a message.
+/// Outcome of a measurement. All except kOk have a message.
 enum class MeasureStatus {
   kOk,
-  /// The device's memory (or the host's, on the CPU) was not enough. The
-  /// assertion `NVML_SUCCESS == r` counts too when a MIG instance raises it:
-  /// LibTorch fails there while it words its out-of-memory error.
+  /// The device (or the host, for the CPU) ran out of memory. Includes the
+  /// assertion `NVML_SUCCESS == r` on a MIG instance, where LibTorch fails
+  /// while formatting its out-of-memory error.
   kOutOfMemory,
   kMigUnsupported,  ///< CUDA does not offer the MIG instance that was named.
   kIllegalAddress,  ///< A kernel touched memory that is not its own.
@@ -33,29 +33,30 @@ enum class MeasureStatus {
 std::string_view MeasureStatusName(MeasureStatus status);
 std::optional<MeasureStatus> ParseMeasureStatus(std::string_view name);
 
-/// How the energy of a run is read from a counter that moves in steps.
+/// Options for reading the energy of a run from a counter that advances in
+/// steps.
 struct EnergyOptions {
   double min_window_s = 2;     ///< Shortest window, >= 0.
   int min_counter_steps = 50;  ///< Fewest steps of the counter in a window.
-  /// Windows; each starts at another phase of the counter's step.
+  /// Number of windows; each starts at a different phase of the counter's step.
   int repeats = 2;
   double idle_window_s = 2;  ///< Without work, before the first window.
-  /// Longest window; one that is not full by then is not measured.
+  /// Longest window; a window that is not full by then is discarded.
   double max_window_s = 60;
 };
 
-/// How a measurement is taken.
+/// Options of a measurement.
 struct MeasureOptions {
   int warmup_runs = 5;
   int min_runs = 30;
-  double min_seconds = 1;  ///< Timed runs go on until both are reached.
+  double min_seconds = 1;  ///< Timed runs continue until both are reached.
   bool energy = false;
   EnergyOptions energy_options;
   double deadline_s = 300;  ///< Limit of MeasureIsolated: start-up included.
   int threads = 0;          ///< CPU threads; 0: LibTorch's default.
   /// Lets MeasureIsolated run a TorchScript or torch.export file on a device
-  /// that is not the CPU: such a file chooses the operators that run, and there
-  /// they cannot be locked.
+  /// that is not the CPU: such a file chooses the operators to run, which
+  /// cannot be sandboxed there.
   bool trusts_code = false;
   /// NVIDIA's management library; empty: the environment variable
   /// FORETELL_NVML, else libnvidia-ml.so.1.

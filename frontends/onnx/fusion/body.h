@@ -15,20 +15,20 @@
 
 namespace foretell::onnx {
 
-/// A pattern and the one node that takes its place.
+/// A pattern and the node that replaces it.
 struct Replacement {
-  /// Its outputs are all that remains of the pattern.
+  /// Its outputs are the only values of the pattern that remain.
   Node node;
-  /// Nodes of the pattern; the new node takes the place of the first, where
-  /// everything that it reads must be known.
+  /// Nodes of the pattern; the new node replaces the first, so all its inputs
+  /// must be defined there.
   std::vector<const Node*> absorbed;
 };
 
-/// The nodes of one graph or function body while patterns in it are replaced:
-/// which node computes a name, which ones read it, what is constant.
+/// The nodes of a graph or function body while patterns in it are replaced:
+/// tracks which node computes a name, which nodes read it, and constants.
 class Body {
  public:
-  /// What surrounds the nodes; must outlive the body.
+  /// The environment of the nodes; must outlive the body.
   struct Scope {
     std::span<const TensorLiteral> initializers;
     std::vector<std::string> inputs;
@@ -57,18 +57,18 @@ class Body {
   /// The only node that reads `name`; nullptr if no node reads it or there are
   /// other readers, including graphs that nodes hold and outputs.
   const Node* SoleReaderOf(const std::string& name) const;
-  /// Those of the next `most` nodes after `node` that are left, in order; each
-  /// has an input.
+  /// Remaining nodes among the next `most` after `node`, in order; each has an
+  /// input.
   std::vector<const Node*> Following(const Node& node, std::size_t most) const;
-  /// The constant that `name` stands for, through Identity: an initializer or
-  /// the tensor of a Constant node, here or in an enclosing body; else nullptr.
+  /// The constant behind `name`, through Identity: an initializer or the tensor
+  /// of a Constant node, here or in an enclosing body; else nullptr.
   const TensorLiteral* LiteralOf(const std::string& name) const;
   /// As LiteralOf, but only for initializers, as weights are.
   const TensorLiteral* InitializerOf(const std::string& name) const;
-  /// True when `name` was read at the beginning or since, but no longer is.
+  /// True if `name` was read before but no longer is.
   bool IsReadNoMore(const std::string& name) const;
-  /// True when `name` is computed from shapes and small constants alone, so
-  /// that its value is known without data.
+  /// True if `name` is computed only from shapes and small constants, so that
+  /// its value is known without data.
   bool IsShapeArithmetic(const std::string& name) const;
 
   /// Replaces a pattern, and drops nodes that are no longer read because of it.
@@ -76,7 +76,7 @@ class Body {
   /// a reader outside of it or is an output of the body.
   bool Replace(Replacement replacement);
 
-  /// The nodes that are left, in order.
+  /// The remaining nodes, in order.
   std::vector<Node> Release() &&;
 
  private:

@@ -5,10 +5,10 @@
 
 namespace foretell::onnx {
 
-/// `model` with the patterns that exporters make of one PyTorch operator
-/// replaced by one node of domain "foretell" each: in the main graph, in graphs
-/// that nodes hold and in function bodies. A pattern stays unchanged if a value
-/// inside of it is an output or has another reader.
+/// Replaces each pattern that an exporter writes for one PyTorch operator by a
+/// node of domain "foretell": in the main graph, in graphs that nodes hold and
+/// in function bodies. A pattern stays unchanged if a value inside of it is an
+/// output or has another reader.
 ///
 /// The function that the model computes does not change beyond rounding, except
 /// for rows of attention in which the mask hides every key: they become 0, as

@@ -9,8 +9,8 @@
 
 #include "frontends/onnx/fusion/body.h"
 
-/// Small steps that the rules are made of. Rules start at the last node of a
-/// pattern and walk towards its inputs.
+/// Building blocks of the rules. Rules start at the last node of a pattern and
+/// walk towards its inputs.
 namespace foretell::onnx {
 
 /// A pattern that is being recognised.
@@ -56,8 +56,8 @@ std::optional<double> NumberOf(const Body& body, const std::string& name);
 /// True when `name` is the constant `value`, within the rounding of the type
 /// that it is stored in.
 bool IsNumber(const Body& body, const std::string& name, double value);
-/// True when `name` is minus infinity, or the lowest finite number of the type
-/// that it is stored in: what hides a score.
+/// True when `name` is minus infinity, or the lowest finite number of its
+/// stored type, which masks a score.
 bool IsHidden(const Body& body, const std::string& name);
 /// True when every element of the constant `name` is `value`.
 bool IsFilledWith(const Body& body, const std::string& name, double value);
@@ -69,20 +69,20 @@ std::optional<std::vector<std::int64_t>> IntegersOf(const Body& body,
 /// Constant axes of a node, from its attribute or second input.
 std::optional<std::vector<std::int64_t>> AxesOf(const Body& body,
                                                 const Node& node);
-/// The same of a reduction with keepdims = 1.
+/// As AxesOf, for a reduction with keepdims = 1.
 std::optional<std::vector<std::int64_t>> KeptAxesOf(const Body& body,
                                                     const Node& node);
 
-/// What a Slice along one axis keeps, as written in the node: negative numbers
-/// count from the end.
+/// Range that a Slice along one axis keeps, as written in the node: negative
+/// numbers count from the end.
 struct SliceRange {
   std::int64_t axis = 0;
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-/// The range of a Slice of every element between two constants along one
-/// constant axis; empty optional for any other.
+/// The range of a Slice with constant ends, axis and step 1; empty optional for
+/// any other.
 std::optional<SliceRange> RangeOf(const Body& body, const Node& slice);
 
 std::int64_t IntOf(const Node& node, std::string_view attribute,

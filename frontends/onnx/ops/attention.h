@@ -32,7 +32,7 @@ struct Visibility {
     return !is_causal && left_window < 0 && right_window < 0 &&
            !valid_keys.defined();
   }
-  /// What the is_causal flag of at::scaled_dot_product_attention means.
+  /// True if it equals the is_causal flag of at::scaled_dot_product_attention.
   bool IsPlainCausal() const {
     return is_causal && offset == 0 && left_window < 0 && right_window < 0 &&
            !valid_keys.defined();
@@ -44,7 +44,7 @@ struct Visibility {
 struct AttentionRequest {
   at::Tensor query, key, value;
   /// Boolean (true: attend) or added to the scores; broadcast from the right,
-  /// and shorter than the keys when the rest is hidden. May be undefined.
+  /// and shorter than the keys if the rest is masked. May be undefined.
   at::Tensor mask;
   Visibility visibility;
   std::optional<double> scale;  ///< Default 1 / √size.
@@ -54,7 +54,7 @@ struct AttentionRequest {
 /// key give zeros.
 at::Tensor Attend(const AttentionRequest& request);
 
-/// What only the explicit form of attention can do.
+/// Options that only the explicit form of attention supports.
 struct ExplicitOptions {
   double softcap = 0;  ///< c · tanh(scores / c); 0: none.
   std::optional<at::ScalarType> softmax_type;

@@ -16,8 +16,8 @@ at::Tensor Convolve(const NodeContext& ctx, const at::Tensor& x,
                     const at::Tensor& weight, const at::Tensor& bias,
                     const Window& window, std::int64_t groups);
 
-/// What Conv's inputs 0 to 2 and its attributes describe, without setting an
-/// output; the fused operators of com.microsoft share it.
+/// Computes the convolution of Conv's inputs 0 to 2 and attributes without
+/// setting an output; shared with the fused operators of com.microsoft.
 at::Tensor ConvolveInputs(NodeContext& ctx);
 
 }  // namespace foretell::onnx

@@ -10,7 +10,7 @@
 
 #include "frontends/onnx/node_context.h"
 
-/// Small steps that lowerings of several families share.
+/// Helpers shared by lowerings of several families.
 namespace foretell::onnx {
 
 /// `axis` counted from the front. Throws kCorrupt outside [-rank, rank); a
@@ -41,12 +41,12 @@ std::int64_t Product(at::IntArrayRef dims);
 /// Boolean or floating point).
 at::Scalar HostScalar(NodeContext& ctx, size_t input);
 
-/// A view of a weight as the layer keeps it: not an operation of the network.
+/// A view of a weight as the layer stores it, not an operation of the network.
 at::Tensor ViewOfWeight(const at::Tensor& weight,
                         at::Tensor (*view)(const at::Tensor&));
 
-/// A host tensor on `device`. The copy is not an operator of a trace: it stands
-/// for a table that the network keeps.
+/// A host tensor on `device`. The copy is not traced as an operator: it
+/// represents a table that the network stores.
 at::Tensor MovedTo(const at::Tensor& host, at::Device device);
 
 /// `y`, the result of the operator that eager PyTorch would run, with the

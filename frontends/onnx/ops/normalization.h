@@ -15,9 +15,9 @@ struct Affine {
   at::Tensor bias;
 };
 
-/// In what the operators that share the code differ.
+/// Differences between the operators that share the code.
 struct NormalizationOptions {
-  double default_epsilon = 1e-5;   ///< Where attribute `epsilon` is absent.
+  double default_epsilon = 1e-5;   ///< Default of attribute `epsilon`.
   std::size_t mean_output = 1;     ///< Output that receives the mean.
   std::size_t inverse_output = 2;  ///< Output for 1 / standard deviation.
 };

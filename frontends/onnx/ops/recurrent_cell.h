@@ -8,8 +8,7 @@
 
 #include "frontends/onnx/node_context.h"
 
-/// One step of a recurrent layer, written out for what no single ATen call
-/// does.
+/// One step of a recurrent layer, for variants without an ATen operator.
 namespace foretell::onnx {
 
 enum class RecurrentCellKind : std::uint8_t { kRnn, kGru, kLstm };
@@ -19,8 +18,8 @@ std::int64_t NumGates(RecurrentCellKind kind);
 
 using RecurrentActivation = std::function<at::Tensor(const at::Tensor&)>;
 
-/// What all steps of one direction share. H is the hidden size, G the number of
-/// gates, in ONNX's order: LSTM iofc, GRU zrh.
+/// Data shared by all steps of one direction. H is the hidden size, G the
+/// number of gates, in ONNX's order: LSTM iofc, GRU zrh.
 struct RecurrentCell {
   RecurrentCellKind kind = RecurrentCellKind::kRnn;
   at::Tensor input_weight;      ///< [G · H, input size].

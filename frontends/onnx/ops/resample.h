@@ -8,7 +8,7 @@
 /// The arithmetic of resampling one axis, free of tensors.
 namespace foretell::onnx {
 
-/// Where the elements of a resized axis lie on the original one.
+/// Maps elements of a resized axis to positions on the original one.
 struct AxisCoordinates {
   std::int64_t input = 0;   ///< Elements of the original axis.
   std::int64_t output = 0;  ///< Elements of the resized axis.
@@ -40,15 +40,15 @@ struct ResampleRule {
 std::optional<std::vector<double>> OriginalPositions(
     const ResampleRule& rule, const AxisCoordinates& axis);
 
-/// Element that the nearest-neighbour rule takes for each of `positions`; empty
-/// when `rule.nearest_mode` is unknown.
+/// Element that the nearest-neighbour rule selects for each of `positions`;
+/// empty when `rule.nearest_mode` is unknown.
 std::optional<std::vector<std::int64_t>> NearestElements(
     const ResampleRule& rule, const AxisCoordinates& axis,
     const std::vector<double>& positions);
 
 /// Row-major [output, input] weights of linear or cubic interpolation; every
-/// row sums to 1. Elements beyond the ends repeat the end, or are left out and
-/// the rest scaled up with exclude_outside.
+/// row sums to 1. Elements beyond the ends repeat the end; with exclude_outside
+/// they are left out and the rest is scaled up.
 std::vector<double> InterpolationWeights(const ResampleRule& rule,
                                          const AxisCoordinates& axis,
                                          const std::vector<double>& positions);

@@ -10,7 +10,7 @@
 
 namespace foretell::onnx {
 
-/// What a Resize node asks for.
+/// Parameters of a Resize node.
 struct Resizing {
   ResampleRule rule;
   std::vector<AxisCoordinates> axes;  ///< One for each axis of the input.
@@ -21,20 +21,20 @@ struct Resizing {
 std::vector<double> PositionsOf(const NodeContext& ctx, const Resizing& r,
                                 const AxisCoordinates& axis);
 
-/// Elements that the nearest rule takes; fails (kUnsupported) for unknown
+/// Elements that the nearest rule selects; fails (kUnsupported) for unknown
 /// rules.
 std::vector<std::int64_t> ElementsOf(const NodeContext& ctx, const Resizing& r,
                                      const AxisCoordinates& axis);
 
-/// True when one of ATen's upsample operators computes what the node asks for,
-/// to the rounding of its type.
+/// True if one of ATen's upsample operators computes the node's result, up to
+/// rounding.
 bool IsAtenUpsample(const NodeContext& ctx, const at::Tensor& x,
                     const Resizing& r);
 
 /// `x` resized by the upsample operator that eager PyTorch code would call:
-/// that of the kernel, antialiased or not, over as many axes as change, of
-/// images whose channels may come last. Its shape is the node's, and so are its
-/// values if IsAtenUpsample; zeros if nothing is resized or nothing is left. An
+/// chosen by kernel, antialiasing, the number of axes that change, and possibly
+/// channels-last images. Its shape is the node's, and so are its values if
+/// IsAtenUpsample; zeros if no axis is resized or the result is empty. An
 /// undefined tensor for the nearest elements of a type that no such operator
 /// supports.
 at::Tensor Upsampled(const NodeContext& ctx, const at::Tensor& x,

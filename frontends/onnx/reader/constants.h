@@ -12,18 +12,19 @@ namespace foretell::onnx {
 /// own values: val_12.
 bool IsNamedByExporter(std::string_view name);
 
-/// Names of the initializers of `graph` that belong to the code of the network
-/// and are not parameters: training does not change them. They are
+/// Names of the initializers of `graph` that are constants of the network's
+/// code, not parameters: training does not change them. They are
 /// - attention masks, and tensors of ones of which only triangles are used;
 /// - tensors that a scatter writes into;
-/// - what torch.onnx's dynamo exporter folds: single numbers (val_12), results
+/// - results that torch.onnx's dynamo exporter folds: single numbers (val_12),
+/// results
 ///   of operators that make tensors out of nothing (cos_1, zeros_like), the
 ///   unit scale and zero bias with which it writes GroupNorm as
-///   InstanceNormalization, zeros that a recurrent layer begins with, and
+///   InstanceNormalization, zeros as a recurrent layer's initial state, and
 ///   masks, whose content may be in another file.
 ///
 /// A table that was computed from parameters (permute_2) counts as a parameter:
-/// the file does not have what it was computed from.
+/// the file does not contain its inputs.
 std::set<std::string> ConstantInitializers(const Graph& graph);
 
 }  // namespace foretell::onnx

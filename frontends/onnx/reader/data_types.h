@@ -15,10 +15,11 @@ struct DataType {
   bool is_floating_point = false;
   /// Field number of TensorProto for elements outside raw_data.
   std::size_t typed_field = 0;
-  /// Bits of one item of that field that count. Complex numbers take two
-  /// items, types of 4 and 2 bits share one.
+  /// Used bits of one item of that field. Complex numbers use two items; types
+  /// of 4 and 2 bits share one.
   int item_bits = 0;
-  /// How foretell stores it: elements of less than a byte take a whole one.
+  /// How foretell stores it: an element smaller than a byte occupies a whole
+  /// one.
   std::optional<DType> dtype;
 };
 

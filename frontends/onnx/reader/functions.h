@@ -16,13 +16,15 @@ inline constexpr std::int64_t kMaxExpandedNodes = 1 << 20;
 /// Deepest chain of functions that call each other.
 inline constexpr int kMaxCallDepth = 64;
 
-/// The functions of a model, which must outlive it, by what nodes call them.
+/// Index of the functions of a model by the names that nodes call. The model
+/// must outlive it.
 class FunctionIndex {
  public:
   /// Throws Error(kCorrupt) when two have the same domain, name and overload.
   explicit FunctionIndex(const Model& model);
 
-  /// Which of Model::functions `node` calls; empty when it is an operator.
+  /// Index in Model::functions of the function that `node` calls; empty when it
+  /// is an operator.
   std::optional<std::size_t> Find(const Node& node) const;
 
  private:

@@ -17,17 +17,16 @@ enum class MaskElement : std::uint8_t { kZero, kOne, kHidden, kOther };
 /// Bytes of an element of a floating-point `data_type` that masks have (32, 16
 /// and 64 bits, bfloat16); 0 for any other.
 std::size_t MaskElementBytes(std::int32_t data_type);
-/// The element at `bytes`, of which MaskElementBytes(data_type) are read.
+/// The element at `bytes`; reads MaskElementBytes(data_type).
 MaskElement MaskElementAt(std::int32_t data_type, const char* bytes);
 
 /// True if the first two elements of a payload are those of a mask and not both
-/// zero: weights that are all zero, of which a file may have gigabytes, are not
-/// masks.
+/// zero: all-zero weights, possibly gigabytes of them, are not masks.
 bool BeginsMask(std::int32_t data_type, std::string_view bytes);
 /// True if `bytes` are only zeros, ones and hidden elements.
 bool HoldsMask(std::int32_t data_type, std::string_view bytes);
 
-/// What a constant whose payload was read holds.
+/// Content of a constant whose payload was read.
 enum class MaskContent : std::uint8_t {
   kOther,
   kOnes,
@@ -41,7 +40,7 @@ bool IsCausal(const TensorLiteral& literal);
 /// True if a hidden element is minus infinity.
 bool HidesByInfinity(const TensorLiteral& literal);
 
-/// The Boolean mask, true where a score counts, for an additive one.
+/// The Boolean form (true: attend) of an additive mask.
 TensorLiteral BooleanMask(const TensorLiteral& additive);
 
 }  // namespace foretell::onnx

@@ -11,8 +11,8 @@
 #include "foretell/graph.h"
 #include "src/core/files.h"
 
-/// Plain structures of an ONNX model: what the reader makes and the
-/// interpreter runs. They depend neither on Protobuf nor on Torch.
+/// Plain structures of an ONNX model, made by the reader and run by the
+/// interpreter. They depend neither on Protobuf nor on Torch.
 namespace foretell::onnx {
 
 /// Element type codes of TensorProto.DataType that foretell can hold; empty for
@@ -120,8 +120,8 @@ struct Node {
   std::vector<std::string> inputs;  ///< "" marks an absent optional input.
   std::vector<std::string> outputs;
   std::vector<Attribute> attributes;
-  /// What a node that stands for several of the file replaces, for messages:
-  /// "MatMul 'fc' + Add 'bias'". Empty for a node of the file.
+  /// Nodes of the file that a fused node replaces, for messages: "MatMul 'fc' +
+  /// Add 'bias'". Empty for a node of the file.
   std::string origin;
 
   const Attribute* FindAttribute(std::string_view attribute_name) const;
@@ -169,9 +169,9 @@ struct Model {
 struct ReadOptions {
   /// Payloads of at most this many bytes are read, larger ones are skipped.
   std::int64_t max_payload_bytes = 4096;
-  /// The same for attention masks, whose content decides the kind of attention.
-  /// Exporters fold masks of up to 1024 * 1024 elements in their present and
-  /// earlier releases (onnxscript, _constant_folding.py).
+  /// The same for attention masks, whose content determines the kind of
+  /// attention. Exporters fold masks of up to 1024 * 1024 elements in their
+  /// present and earlier releases (onnxscript, _constant_folding.py).
   std::int64_t max_mask_bytes = std::int64_t{4} << 20;
 };
 
@@ -181,8 +181,8 @@ struct ReadOptions {
 ///
 /// Throws Error kNotFound / kIo (no such file, a directory), kCorrupt (not a
 /// well-formed message, or a node uses a value that nothing defines, or a
-/// cycle), kUnsupported (IR version beyond what is known, absurd nesting); the
-/// message starts with the path.
+/// cycle), kUnsupported (unknown IR version, excessive nesting); the message
+/// starts with the path.
 Model ReadModel(RegularFile file, const ReadOptions& options = {});
 /// As above for the file at `path`; also throws what OpenRegularFile does.
 inline Model ReadModel(const std::string& path,
@@ -190,7 +190,7 @@ inline Model ReadModel(const std::string& path,
   return ReadModel(OpenRegularFile(path, kAnySize), options);
 }
 
-/// As above from memory; `origin` stands for the path in messages.
+/// As above from memory; messages show `origin` instead of a path.
 Model ReadModelFromBytes(std::string_view bytes, const std::string& origin,
                          const ReadOptions& options = {});
 

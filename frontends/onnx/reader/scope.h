@@ -9,7 +9,7 @@
 
 namespace foretell::onnx {
 
-/// A value that something in a scope uses and nothing in it defines.
+/// A value that a scope uses but does not define.
 struct NameUse {
   std::string name;
   std::string user;  ///< For messages: "node 'a' (Add)", "the output list".
@@ -20,16 +20,16 @@ struct Scope {
   /// Defined before the first node: inputs and initializers. May repeat.
   std::vector<std::string_view> sources;
   std::vector<std::string_view> outputs;
-  /// For each node what its subgraphs use from outside of themselves.
+  /// For each node the outer values that its subgraphs use.
   std::vector<std::vector<NameUse>> captured;
 };
 
 /// Checks that every value has one definition and sorts `nodes` topologically;
-/// nodes that are sorted already keep their order, others stay as near to it
-/// as they can. Returns the first use of each value from outside.
+/// a stable sort that moves as few nodes as possible. Returns the first use of
+/// each value from outside.
 ///
 /// Cost: O((nodes + uses) log nodes). Throws Error(kCorrupt) when a name is
-/// defined twice, or for a cycle; it names a node that lies on the cycle.
+/// defined twice, or for a cycle; it names a node on the cycle.
 std::vector<NameUse> ResolveScope(Scope scope, std::vector<Node>& nodes);
 
 /// Throws Error(kCorrupt) for the first of `uses`, if any.

@@ -20,13 +20,13 @@ void CheckDims(std::span<const std::int64_t> dims);
 /// Turns a tensor of the slim message into a literal, elements packed as
 /// raw_data holds them; takes the strings out of `proto`.
 ///
-/// Throws Error that names the tensor: kCorrupt when its dimensions are absurd
-/// or its payload, read or skipped, does not have the size that they need;
-/// kUnsupported for an unknown data type.
+/// Throws Error that names the tensor: kCorrupt if its dimensions are invalid
+/// or its payload, read or skipped, does not match them; kUnsupported for an
+/// unknown data type.
 TensorLiteral ConvertTensor(::onnx::TensorProto& proto,
                             const std::vector<SkippedPayload>& skipped);
 
-/// Turns a sparse tensor into the dense literal that it stands for. Beyond
+/// Turns a sparse tensor into the equivalent dense literal. Beyond
 /// `max_dense_bytes`, with skipped parts, or with strings, the literal is
 /// kSkipped (kExternal with external parts) and has the dense dimensions.
 ///

@@ -8,7 +8,7 @@
 #include "foretell/error.h"
 #include "frontends/onnx/reader/model.h"
 
-/// Wording of the reader's messages.
+/// Helpers for the reader's messages.
 namespace foretell::onnx {
 
 /// `name` in single quotes, cut where it is long.

@@ -18,8 +18,8 @@ inline constexpr size_t kRawData = 9;
 inline constexpr size_t kDoubleData = 10;
 inline constexpr size_t kUint64Data = 11;
 
-/// Deepest nesting of messages that is read; a subgraph in a subgraph takes
-/// three levels.
+/// Deepest nesting of messages that is read; a nested subgraph adds three
+/// levels.
 inline constexpr int kMaxNesting = 96;
 
 /// How many items a payload field holds. A skipped list of varints is not
@@ -33,7 +33,7 @@ struct ItemRange {
 /// by field number of TensorProto.
 using SkippedPayload = std::array<ItemRange, kUint64Data + 1>;
 
-/// A serialized ModelProto without what the reader does not use.
+/// A serialized ModelProto reduced to the fields that the reader uses.
 struct SlimModel {
   std::string bytes;
   /// Payloads left out of `bytes`. The tensor of skipped[k] has the field
@@ -41,15 +41,16 @@ struct SlimModel {
   std::vector<SkippedPayload> skipped;
 };
 
-/// Walks over the serialized ModelProto in `source` and copies what the reader
-/// uses. Tensors whose payload fields take more than `max_payload_bytes` on the
-/// wire, wherever they are nested, lose them, unless they are masks of at most
-/// `max_mask_bytes` (mask.h: MayBeMask) in raw_data. Documentation, metadata,
-/// value infos of inner values, training graphs and unknown fields are dropped.
+/// Walks over the serialized ModelProto in `source` and copies the fields that
+/// the reader uses. Tensors whose payload fields take more than
+/// `max_payload_bytes` on the wire, wherever they are nested, lose them, unless
+/// they are masks of at most `max_mask_bytes` (mask.h: MayBeMask) in raw_data.
+/// Documentation, metadata, value infos of inner values, training graphs and
+/// unknown fields are dropped.
 ///
 /// Cost: time and memory O(bytes kept + fields passed), whatever the size of
-/// the payloads. Of a payload in raw_data that is not a mask little more than
-/// its beginning is read.
+/// the payloads. Reads little more than the beginning of a payload in raw_data
+/// that is not a mask.
 ///
 /// Throws Error, its message starting with the byte's offset: kCorrupt for
 /// anything but well-formed fields of the schema, kUnsupported beyond

@@ -54,8 +54,8 @@ struct FieldRule {
   std::string_view name;
   FieldLayout layout;
   FieldAction action;
-  /// Memory in bytes that one occurrence (of a packed list: one element) takes
-  /// once parsed and converted; an upper estimate for the scanner's budget.
+  /// Memory in bytes of one occurrence (of a packed list: one element) once
+  /// parsed and converted; an upper estimate for the scanner's budget.
   std::int32_t memory = 0;
   MessageKind child = MessageKind::kModel;  ///< Message inside, for kDescend.
 };
