@@ -19,7 +19,7 @@ std::string KeyOf(const Job& job);
 /// For any number of threads.
 class AnswerCache {
  public:
-  /// Keeps at most so many bytes of answers; 0 keeps none.
+  /// Keeps at most `most_bytes` of answers; 0: none.
   explicit AnswerCache(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   std::optional<Answer> Find(const std::string& key);

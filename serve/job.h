@@ -21,16 +21,16 @@ struct Request {
   Settings settings;
 };
 
-/// The request that a JSON body states: `model` (or `models`) of the zoo, and
-/// `options`. Throws Error(kInvalidArgument) that names what is wrong.
+/// The request in a JSON body: `model` (or `models`) of the zoo, and `options`.
+/// Throws Error(kInvalidArgument) that names the invalid member.
 Request ReadJsonRequest(std::string_view body);
 
 /// Members of a JSON object as settings; errors as above.
 Settings ReadSettings(std::string_view json);
 
 /// The command line that answers `request`. Throws Error(kInvalidArgument) for
-/// a flag that is not served, for a value of the wrong kind, for no model or
-/// too many, and for a name that is not in the zoo.
+/// a flag that is not served, a value of the wrong kind, a missing model or too
+/// many, and a name that is not in the zoo.
 Job MakeJob(const ServedCommand& command, Request request);
 
 }  // namespace foretell::serve

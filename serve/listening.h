@@ -4,8 +4,8 @@
 
 namespace foretell::serve {
 
-/// Why `address`:`port` cannot be bound, in the words of the system: "Address
-/// already in use". Tries it; "" if it succeeds by now.
+/// The system's reason why `address`:`port` cannot be bound: "Address already
+/// in use". Tries to bind; "" if that succeeds.
 std::string WhyNotListening(const std::string& address, int port);
 
 }  // namespace foretell::serve

@@ -13,14 +13,14 @@ struct SentFile {
   std::string bytes;  ///< All of it.
 };
 
-/// What a worker is to answer: a command line, in which a word "{0}" stands for
-/// the path of the first file, "{1}" for that of the second.
+/// Command line for a worker to run; the words "{0}", "{1}", … stand for the
+/// paths of the files.
 struct Job {
   std::vector<std::string> words;
   std::vector<SentFile> files;
 };
 
-/// What a command returned and printed.
+/// Exit status and output of a command.
 struct Answer {
   int status = 0;      ///< Its exit status.
   std::string output;  ///< stdout.
@@ -35,7 +35,7 @@ std::string Pack(const Answer& answer);
 Answer UnpackAnswer(std::string_view message);
 /// @}
 
-/// The word that stands for the path of file `index`.
+/// The placeholder for the path of file `index`.
 std::string FileWord(std::size_t index);
 
 }  // namespace foretell::serve

@@ -10,7 +10,7 @@
 
 namespace foretell::serve {
 
-/// What the service has done since it began, for any number of threads.
+/// Counters of the service since its start. Thread-safe.
 class Metrics {
  public:
   /// Counts an answer of `route` with an HTTP status.

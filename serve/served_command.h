@@ -6,7 +6,7 @@
 
 namespace foretell::serve {
 
-/// What the value of a flag is.
+/// Type of a flag's value.
 enum class ValueKind : std::uint8_t { kFlag, kText, kWhole, kNumber };
 
 /// A flag of a command that requests may set, by its name in JSON: "max_memory"
@@ -26,7 +26,7 @@ struct ServedCommand {
   std::string route;               ///< "/v1/predict".
   std::string summary;             ///< One line, for the description.
   std::vector<std::string> words;  ///< "mig", "pack".
-  std::vector<std::string> json;   ///< Words that ask for JSON.
+  std::vector<std::string> json;   ///< Words that request JSON.
   std::vector<ServedFlag> flags;
   bool takes_many = false;  ///< Several models.
 };

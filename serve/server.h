@@ -16,20 +16,20 @@ struct ServerOptions {
   std::string token;  ///< Bearer; empty: none is asked for.
   std::int64_t most_body_bytes = std::int64_t{256} << 20;
   std::size_t cache_bytes = std::size_t{64} << 20;
-  int connections = 64;  ///< Answered at the same time.
+  int connections = 64;  ///< Most simultaneous connections.
   PoolOptions pool;
 };
 
-/// The service. Answers until it is stopped.
+/// The HTTP service.
 class Server {
  public:
-  /// Starts workers and binds the port; answers nothing yet. Throws Error(kIo)
-  /// if one or the other is impossible.
+  /// Starts workers and binds the port; does not answer yet. Throws Error(kIo)
+  /// if either fails.
   Server(ServerOptions options, std::vector<ServedCommand> commands);
   ~Server();
 
   int port() const;
-  /// Answers until Stop is called; requests that were begun are finished.
+  /// Answers until Stop is called; finishes requests in progress.
   void Run();
   /// For any thread.
   void Stop();

@@ -14,7 +14,7 @@
 
 namespace foretell::serve {
 
-/// The number by which a worker knows its end of the channel.
+/// Descriptor of a worker's end of the channel.
 inline constexpr int kWorkerDescriptor = 3;
 
 struct PoolOptions {
@@ -37,25 +37,25 @@ struct NotAnswered {
 /// first job. For any number of threads.
 class WorkerPool {
  public:
-  /// Throws Error(kIo) where a worker cannot be started.
+  /// Throws Error(kIo) if a worker cannot be started.
   explicit WorkerPool(PoolOptions options);
 
   /// Waits for a worker and for its answer to a packed job. Throws NotAnswered.
-  /// A worker that takes too long or dies is replaced; if it cannot be, for
-  /// lack of descriptors, say, or because the program is being replaced, later
-  /// jobs try again.
+  /// Replaces a worker that exceeds the limit or dies; if that fails, e.g. for
+  /// lack of descriptors or during an upgrade of the program, later jobs try
+  /// again.
   Answer Ask(std::string_view job);
 
-  /// Jobs that wait for a worker now.
+  /// Jobs that are waiting for a worker.
   int waiting() const { return waiting_; }
-  /// Workers that have a job now.
+  /// Workers with a job.
   int busy() const;
   /// Workers that were started to replace others.
   std::int64_t replaced() const { return replaced_; }
 
  private:
-  /// A place for a worker. It is empty if no worker could be started; the next
-  /// job tries again.
+  /// A slot for a worker; empty if no worker could be started, which the next
+  /// job retries.
   struct Worker {
     std::optional<ChildProcess> process;
     int jobs = 0;

@@ -66,9 +66,9 @@ struct MeasureOptions {
   std::string powercap_folder;
 };
 
-/// One thing to measure.
+/// A model to measure and how.
 struct MeasureRequest {
-  std::string model;  ///< Path, or a name that the opener of models knows.
+  std::string model;  ///< Path, or the name of a zoo network.
   LoadOptions load;
   InputRequest inputs;  ///< Batch and further sizes.
   /// Mode, precision, optimizer, autocast, grad mode and layout: under autocast
@@ -78,7 +78,7 @@ struct MeasureRequest {
   Run run = {.host = Host::kCpp};
   /// "cpu", "cuda:0", or the UUID of a MIG instance, "MIG-…".
   std::string device = "cuda:0";
-  std::uint64_t seed = 0;  ///< Draws weights and inputs, both random.
+  std::uint64_t seed = 0;  ///< Seed of random weights and inputs.
   MeasureOptions options;
 };
 
@@ -103,8 +103,8 @@ struct MeasuredMemory {
   std::optional<std::int64_t> process_bytes;
   /// How process_bytes was read: "nvml process", "device used minus before".
   std::string process_source;
-  /// Device memory of the process before any of the model: what is used right
-  /// after a first tiny allocation without the allocator's own segment.
+  /// Device memory of the process before the model is loaded: usage right after
+  /// a first tiny allocation, minus the allocator's segment.
   std::optional<std::int64_t> context_bytes;
   std::int64_t peak_rss_bytes = 0;  ///< Host memory of the whole process.
 };
@@ -123,13 +123,13 @@ struct MeasuredEnergy {
   std::string source;  ///< "nvml", "rapl"; empty when nothing was measured.
 };
 
-/// What the device was doing right after the timed runs.
+/// State of the device right after the timed runs.
 struct DeviceState {
   std::optional<int> sm_clock_mhz;
   std::optional<int> memory_clock_mhz;
   std::optional<int> temperature_c;
   std::optional<double> power_limit_w;
-  /// Names of the reasons for which clocks are held down, "power_cap", ….
+  /// Names of the reasons for lowered clocks, "power_cap", ….
   std::optional<std::vector<std::string>> throttle_reasons;
 };
 
@@ -139,7 +139,7 @@ struct MeasureEnvironment {
   std::string libtorch;     ///< "2.13.0".
   std::optional<std::string> driver;
   std::optional<std::string> cuda;         ///< Runtime, "13.0".
-  std::optional<std::string> cuda_driver;  ///< Most that the driver supports.
+  std::optional<std::string> cuda_driver;  ///< Newest that the driver supports.
   std::optional<std::string> cudnn;        ///< "9.10.2".
   std::optional<int> max_sm_clock_mhz;
   std::optional<bool> is_mig;
@@ -154,22 +154,21 @@ struct MeasureEnvironment {
   bool operator==(const MeasureEnvironment&) const = default;
 };
 
-/// A value that was not measured, and why.
+/// A value that was not measured, and the reason.
 struct MeasureNote {
   std::string what;  ///< Field: "energy", "process_bytes", "sm_clock_mhz".
   std::string reason;
   bool operator==(const MeasureNote&) const = default;
 };
 
-/// One row. Fields below `message` are only filled as far as the run came.
+/// One row. Fields below `message` are set only as far as the run got.
 struct Measurement {
   std::string model;
   std::string format;  ///< "onnx", "torchscript", "zoo"; empty: not opened.
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
   std::string optimizer;  ///< Empty without training.
-  /// As requested, else the leading dimension of the inputs once they are
-  /// known.
+  /// As requested, else the leading dimension of the inputs, once known.
   std::optional<std::int64_t> batch;
   std::string device;              ///< As requested.
   std::vector<BoundInput> inputs;  ///< Exact types.
@@ -185,35 +184,36 @@ struct Measurement {
   DeviceState state;
   MeasureEnvironment environment;
   std::vector<MeasureNote> notes;
-  std::vector<std::string> warnings;  ///< The program's warnings on the mode.
+  std::vector<std::string>
+      warnings;  ///< The program's warnings about the mode.
 };
 
 /// Measures `program` in this process: warm-up, timed runs, memory and, if
 /// wanted, energy. Errors of any kind become the result's status and message.
 ///
-/// Requires for a true context size and peak: a process that has not used the
+/// Context size and peak are only correct in a process that has not used the
 /// device before. After kIllegalAddress the device is unusable in this process.
 /// Sets LibTorch's TF32 flags and number of threads.
 Measurement MeasureHere(const Program& program, const MeasureRequest& request);
 
-/// The result of a request that could not be run: echoes the request.
+/// The result of a request that could not be run; repeats the request.
 Measurement FailedMeasurement(const MeasureRequest& request,
                               MeasureStatus status, const std::string& message);
 
 /// Opens a model and measures it: what MeasureIsolated does in its child.
 using MeasureFunction = std::function<Measurement(const MeasureRequest&)>;
 
-/// Measures in a child process, so that whatever happens there ends in a result
-/// here: a crash, a hang, an exhausted or broken device. On the CPU the child
-/// is locked before it looks at the first byte of a file (docs/security.md).
+/// Measures in a child process, so that a crash, a hang, or an exhausted or
+/// broken device there becomes a result here. On the CPU the child is sandboxed
+/// before it reads the first byte of a file (docs/security.md).
 ///
 /// The child sees the MIG instance named by the request as its only CUDA
-/// device. A TorchScript or torch.export file for a GPU is refused before
-/// anything is started, unless options.trusts_code. An empty `measure` stands
-/// for MeasureHere on the file or network of the zoo that the request names.
+/// device. Refuses a TorchScript or torch.export file on a GPU before starting
+/// a process, unless options.trusts_code. An empty `measure` means MeasureHere
+/// on the file or zoo network of the request.
 ///
-/// The child is a fork of this process, which must then have no other threads
-/// that hold locks and must not have used CUDA. Throws Error(kIo) only when no
+/// The child is a fork of this process, so no other thread may hold a lock at
+/// that time, and CUDA must not have been used. Throws Error(kIo) only when no
 /// process can be started.
 Measurement MeasureIsolated(const MeasureRequest& request,
                             const MeasureFunction& measure = {});
@@ -230,7 +230,7 @@ Measurement MeasurementFromJson(std::string_view json);
 std::string MeasurementsToJson(std::span<const Measurement> measurements);
 /// One line per row under a header; empty cells for what was not measured.
 std::string MeasurementsToCsv(std::span<const Measurement> measurements);
-/// The distinct environments of all rows, each with the device it belongs to.
+/// The distinct environments of all rows, each with its device.
 std::string EnvironmentsToJson(std::span<const Measurement> measurements);
 
 }  // namespace foretell

@@ -27,8 +27,8 @@ struct AllocationEvent {
   std::int64_t id = 0;
   /// Requested bytes, >= 0; ignored by kFree. Zero bytes occupy nothing.
   std::int64_t bytes = 0;
-  /// A kAllocate that is dropped, and its kFree with it, if it does not fit:
-  /// cuDNN's workspaces, without which PyTorch uses the next algorithm.
+  /// A kAllocate that is dropped together with its kFree if it does not fit,
+  /// for cuDNN's workspaces: PyTorch then uses another algorithm.
   bool optional = false;
 };
 
@@ -39,19 +39,19 @@ struct CachingAllocatorConfig {
   /// A request of at least max_split_size_bytes uses an unsplit block only if
   /// it wastes less than this (`max_non_split_rounding_mb`).
   std::int64_t max_non_split_rounding_bytes = 20 * 1024 * 1024;
-  /// Device memory for segments. A request beyond it first gives all entirely
-  /// free segments back; if that is not enough it is out of memory, unless it
-  /// is optional.
+  /// Device memory for segments. A request beyond it first releases all
+  /// entirely free segments; if that is not enough, the replay runs out of
+  /// memory, unless the request is optional.
   std::int64_t device_limit_bytes = kUnlimitedBytes;
   /// One segment per pool grows by pages, of 2 MiB for requests up to 1 MiB and
   /// of 20 MiB for larger ones (`expandable_segments:True`); the limits on
-  /// splitting are then not read.
+  /// splitting are then ignored.
   bool expandable_segments = false;
 };
 
 /// What an allocator holds at one moment, in bytes.
 struct AllocatorState {
-  std::int64_t requested = 0;  ///< Sum of the live requests as they were made.
+  std::int64_t requested = 0;  ///< Sum of the live requests, without rounding.
   /// Sum of the blocks that serve them (`memory_allocated`). With the one
   /// stream simulated here it equals the "active" bytes.
   std::int64_t allocated = 0;
@@ -63,7 +63,7 @@ struct AllocatorState {
 struct OutOfMemory {
   std::size_t event = 0;             ///< Index of the request.
   std::int64_t requested_bytes = 0;  ///< Its size.
-  AllocatorState before;  ///< After cached segments had been given back.
+  AllocatorState before;             ///< After cached segments were released.
 };
 
 /// Result of SimulateCachingAllocator.
@@ -74,8 +74,9 @@ struct AllocatorReplay {
   /// First event after which `allocated` was at its peak; 0 without events.
   std::size_t peak_event = 0;
   std::vector<AllocatorState> timeline;  ///< State after each event done.
-  std::vector<std::size_t> refused;      ///< Optional requests left out.
-  /// Set when the replay stopped early; `timeline` then ends before the event.
+  std::vector<std::size_t>
+      refused;  ///< Optional requests that were dropped. Set if the replay
+                ///< stopped early; `timeline` then ends before the event.
   std::optional<OutOfMemory> out_of_memory;
 };
 
@@ -86,24 +87,24 @@ struct AllocatorReplay {
 /// (c10/cuda/CUDACachingAllocator.cpp, LibTorch 2.13). One stream.
 ///
 /// Throws Error(kInvalidArgument) with the event's index for a negative size,
-/// an id that is already live, a free of an id that is not, and more than
-/// 2^60 bytes in all. Cost: O(n log n).
+/// an allocation of a live id, a free of one that is not live, and more than
+/// 2^60 bytes in total. Cost: O(n log n).
 AllocatorReplay SimulateCachingAllocator(
     std::span<const AllocationEvent> events,
     const CachingAllocatorConfig& config = {});
 
-/// What SimulateMemory assumes in addition to the graph.
+/// Settings of SimulateMemory in addition to the graph.
 struct MemoryOptions {
   DeviceSpec device;
   ContextModel context;
   /// Adds the scratch memory of cuBLAS and cuDNN (docs/memory.md).
   bool with_workspaces = true;
   CachingAllocatorConfig allocator = {};
-  /// Version whose convolutions run: some versions do not use cuDNN for them.
+  /// PyTorch version: some versions do not use cuDNN for convolutions.
   TorchVersion torch = {};
 };
 
-/// A storage alive at the moment of the allocated peak.
+/// A storage that is live at the allocated peak.
 struct LiveTensor {
   std::string label;  ///< Storage's label or its first tensor.
   /// Type of the first tensor, if there is one.
@@ -113,14 +114,14 @@ struct LiveTensor {
   NodeId producer = kNone;  ///< Node that allocated it; kNone before the first.
 };
 
-/// Memory while and after one node ran.
+/// Memory during and after a node.
 struct NodeMemory {
   std::int64_t peak_allocated = 0;   ///< Highest while the node ran.
   std::int64_t allocated_after = 0;  ///< Live bytes once it is done.
   std::int64_t reserved_after = 0;
 };
 
-/// A run that does not fit: which node asked for how much.
+/// The request of a run that did not fit.
 struct MemoryShortage {
   NodeId node = kNone;  ///< kNone: parameters and inputs do not fit.
   std::int64_t requested_bytes = 0;
@@ -131,7 +132,7 @@ struct MemoryShortage {
 struct MemoryBreakdown {
   /// context + link_buffers + reserved_peak, as nvidia-smi would show it.
   std::int64_t total = 0;
-  /// Range of `total`, by how far published peaks differed: docs/memory.md.
+  /// Range of `total`, from the errors on published peaks: docs/memory.md.
   std::int64_t total_low = 0;
   std::int64_t total_high = 0;
 
@@ -140,11 +141,11 @@ struct MemoryBreakdown {
   std::int64_t link_buffers = 0;
   std::int64_t allocated_peak = 0;
   std::int64_t reserved_peak = 0;
-  /// Most workspace ever live at once. Part of reserved_peak.
+  /// Largest sum of live workspaces. Part of reserved_peak.
   std::int64_t workspace_peak = 0;
 
-  /// Live bytes at the moment of the allocated peak, by TensorRole. Together
-  /// with the next two they add up to allocated_peak.
+  /// Live bytes at the allocated peak, by TensorRole. Together with the next
+  /// two they add up to allocated_peak.
   std::array<std::int64_t, kNumTensorRoles> at_peak_by_role = {};
   std::int64_t at_peak_workspace = 0;
   std::int64_t at_peak_rounding = 0;  ///< Lost in 512 B units, unsplit blocks.
@@ -175,32 +176,30 @@ MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
                                const MemoryOptions& options);
 
 /// True when the step runs with `limit_bytes` of device memory, context
-/// included: cached segments are given back before a request is refused, so a
-/// run can fit in less than its MemoryBreakdown::total.
+/// included: cached segments are released before a request is refused, so a run
+/// can fit in less than its MemoryBreakdown::total.
 bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
                   std::int64_t limit_bytes);
 
-/// What the step holds of `limit_bytes` of device memory, context included and
-/// in bytes; empty where FitsInMemory refuses it.
+/// Bytes that the step uses of `limit_bytes` of device memory, context
+/// included; empty if FitsInMemory is false.
 std::optional<std::int64_t> MemoryWithin(const OperatorGraph& graph,
                                          const MemoryOptions& options,
                                          std::int64_t limit_bytes);
 
 /// The least device memory in bytes, context included, with which the step runs
-/// when cached segments are given back: FitsInMemory accepts it and refuses
-/// 2 MiB less, of which segments are multiples. `simulated` is the result of
-/// SimulateMemory for both; its total is never exceeded and, after a shortage,
-/// returned. Found by halving; where a workspace that is refused puts later
-/// segments elsewhere, a still smaller limit may happen to suffice. Throws as
-/// SimulateMemory does.
+/// if cached segments are released: FitsInMemory accepts it and refuses 2 MiB
+/// (the unit of segments) less. `simulated` is the result of SimulateMemory for
+/// both; the result is at most its total, and equal to it after a shortage.
+/// Found by bisection; a still smaller limit may suffice if a refused workspace
+/// moves later segments. Throws as SimulateMemory does.
 std::int64_t LeastMemory(const OperatorGraph& graph,
                          const MemoryOptions& options,
                          const MemoryBreakdown& simulated);
 
-/// The most scratch bytes that the kernels of `node` use at once on `device`
-/// under `torch` while it runs, not counting its results; 0 for nodes without a
-/// workspace. The cuBLAS workspace, which is kept for the whole run, is not in
-/// it.
+/// The most scratch bytes that kernels of `node` use at once on `device` under
+/// `torch`, not counting its results; 0 for nodes without a workspace. Excludes
+/// the cuBLAS workspace, which lives for the whole run.
 std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node,
                             const DeviceSpec& device,
                             const TorchVersion& torch = {});

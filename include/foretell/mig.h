@@ -13,31 +13,31 @@
 /// tools that create them. docs/mig.md explains the rules.
 namespace foretell::mig {
 
-/// What a batch costs on one MIG profile.
+/// Cost of a batch on one MIG profile.
 struct SliceDemand {
   std::string profile;  ///< MigProfile::name.
   double latency_ms = 0;
   double energy_j = 0;  ///< Drawn by the slice's share of the board.
-  /// How much smaller the CUDA context is there than on the whole device.
+  /// Reduction of the CUDA context relative to the whole device.
   double context_saved_mib = 0;
 };
 
-/// What a network needs, as predicted for the whole device and its slices.
+/// Predicted demand of a network on the whole device and its slices.
 struct Demand {
   std::string model;     ///< Name for reports; may be empty.
-  double total_mib = 0;  ///< As nvidia-smi would show it, context included.
+  double total_mib = 0;  ///< As shown by nvidia-smi, context included.
   double lo_mib = 0;     ///< Interval of total_mib.
-  double hi_mib = 0;     ///< What must fit.
-  /// Part of all three that is cache: segments that the allocator holds and
-  /// gives back before it fails.
+  double hi_mib =
+      0;  ///< Memory that must fit. Part of all three that is cache: segments
+          ///< that the allocator releases before it fails.
   double cache_mib = 0;
   double latency_ms = 0;
   double energy_j = 0;
-  /// GPUs that share the step. Several share it through NCCL, which does not
-  /// reach from one MIG instance to another.
+  /// GPUs that share the step. Several use NCCL, which does not span MIG
+  /// instances.
   std::int64_t gpus = 1;
-  /// One per profile that is judged, in any order. May be empty where only
-  /// memory is known: latency_ms and energy_j are 0 then.
+  /// One per profile that is judged, in any order. May be empty if only memory
+  /// is known: latency_ms and energy_j are 0 then.
   std::vector<SliceDemand> slices;
 };
 
@@ -52,30 +52,30 @@ enum class Rule : std::uint8_t {
 std::string_view RuleName(Rule rule);
 std::optional<Rule> ParseRule(std::string_view name);
 
-/// The one rule of memory: whether up to `needed_mib` MiB, the upper end of a
-/// prediction with its CUDA context, fit where `usable_mib` may be used.
+/// True if `needed_mib`, the upper end of a prediction including the CUDA
+/// context, fits into `usable_mib`; the only rule for memory.
 bool FitsMemory(double needed_mib, double usable_mib);
 
-/// How a step fits.
+/// Whether a step fits.
 enum class Fit : std::uint8_t {
   kFits,
-  /// Only because the allocator gives cached segments back, for which it waits
-  /// until the GPU is idle: slower, and on the edge.
+  /// Only after the allocator releases cached segments, which waits for the GPU
+  /// to be idle: slower, and close to the limit.
   kFitsWithoutCache,
   kDoesNotFit,
 };
 /// "fits", "fits when the cache is given back", "does not fit".
 std::string_view FitText(Fit fit);
 
-/// FitsMemory of `needed_mib`, then of what is left of it without `cache_mib`.
+/// FitsMemory for `needed_mib`, then for `needed_mib` - `cache_mib`.
 Fit JudgeMemory(double needed_mib, double cache_mib, double usable_mib);
 
-/// How a network would do on one profile, or on the device without MIG.
+/// Verdict for one profile, or for the device without MIG.
 struct Verdict {
   std::string profile;  ///< "1g.5gb"; empty for the device without MIG.
   std::int64_t usable_mib = 0;
   int sms = 0;
-  /// Demand::total_mib and Demand::hi_mib with the context that it has there.
+  /// Demand::total_mib and Demand::hi_mib with the context of that profile.
   double total_mib = 0;
   double needed_mib = 0;
   bool fits = false;           ///< FitsMemory(needed_mib, usable_mib).
@@ -83,10 +83,11 @@ struct Verdict {
   double margin_mib = 0;  ///< usable_mib - needed_mib; negative: too large.
   double latency_ms = 0;  ///< Per batch there; also where it does not fit.
   double energy_j = 0;
-  std::string reason;  ///< One sentence with both numbers.
+  std::string reason;  ///< Sentence with both numbers.
 };
 
-/// Judges `demand` on `profile` of `device`; without MIG where that is empty.
+/// Judges `demand` on `profile` of `device`, or without MIG if `profile` is
+/// empty.
 ///
 /// Throws Error(kInvalidArgument) for a number that is negative or not finite,
 /// for an interval that does not contain the total, for a demand with a latency
@@ -97,8 +98,8 @@ Verdict Judge(const Demand& demand, const DeviceSpec& device,
 
 struct RecommendOptions {
   Rule rule = Rule::kUsableMemory;
-  /// Lists and chooses "+me" profiles too; they cost and hold the same as
-  /// their twins but only one instance of a device can be one.
+  /// Lists and chooses "+me" profiles too; they have the same cost and memory
+  /// as their plain profiles, but a device can have only one of them.
   bool include_media_extensions = false;
 };
 
@@ -132,7 +133,7 @@ struct PlacedInstance {
 /// Instances that share a device, ascending by start.
 using Layout = std::vector<PlacedInstance>;
 
-/// Which profiles take part.
+/// Selection of profiles.
 struct LayoutOptions {
   /// Profiles with more memory than the smallest one of the same number of
   /// compute slices, such as 1g.10gb on an A100 of 40 GB.
@@ -143,7 +144,7 @@ struct LayoutOptions {
 struct LayoutCounts {
   std::int64_t layouts = 0;          ///< Not empty, distinct by placement.
   std::int64_t multisets = 0;        ///< The same, distinct by profiles only.
-  std::int64_t maximal_layouts = 0;  ///< With room for no further instance.
+  std::int64_t maximal_layouts = 0;  ///< Without room for another instance.
   std::int64_t maximal_multisets = 0;
   bool operator==(const LayoutCounts&) const = default;
 };
@@ -164,8 +165,9 @@ std::vector<Layout> MaximalLayouts(const DeviceSpec& device,
 LayoutCounts CountLayouts(const DeviceSpec& device,
                           const LayoutOptions& options = {});
 
-/// What forbids `layout` on `device`, naming the instances; empty when it is
-/// valid. Any order of instances; an unknown profile index is a finding too.
+/// Reason why `layout` is invalid on `device`, naming the instances; empty if
+/// it is valid. Accepts any order of instances, and reports an unknown profile
+/// index.
 std::string WhyInvalid(const DeviceSpec& device, const Layout& layout);
 
 /// The layout's profiles as "2x1g.5gb + 2g.10gb + 3g.20gb", in the order of the
@@ -175,12 +177,12 @@ std::string MultisetName(const DeviceSpec& device, const Layout& layout);
 /// A network that needs an instance of its own.
 struct Job {
   std::string model;
-  /// Upper bound of its memory on the whole device, context included.
+  /// Upper bound on its memory on the whole device, context included.
   double needed_mib = 0;
   /// Profiles it may use; empty: every one with enough usable memory. A
   /// profile that is named here but too small is not used.
   std::vector<std::string> profiles;
-  /// What it costs on each profile; may be empty.
+  /// Cost on each profile; may be empty.
   std::vector<SliceDemand> slices = {};
   std::int64_t gpus = 1;  ///< As Demand; Pack refuses more than one.
 };
@@ -203,7 +205,7 @@ struct PackedInstance {
   std::string model;
   double needed_mib = 0;  ///< As Verdict.
   double margin_mib = 0;
-  /// What the model costs there, if its job states it.
+  /// Cost of the model on that instance, if its job states it.
   std::optional<SliceDemand> demand;
 };
 
@@ -215,21 +217,20 @@ struct Packing {
   /// packing is proven best.
   int at_least_devices = 0;
   std::vector<PackedInstance> instances;  ///< By device, then by start.
-  int compute_slices = 0;                 ///< Used, on all devices together.
+  int compute_slices = 0;                 ///< Total over all devices.
   int memory_slots = 0;
   std::vector<std::string> unplaced;  ///< Models without an instance.
-  std::string reason;                 ///< Why jobs were left out; or empty.
+  std::string reason;                 ///< Reason for unplaced jobs; or empty.
 };
 
 /// Gives every job an instance of its own.
 ///
-/// On one device the search is exact: if there is a valid layout it is found,
-/// and of all such it uses the fewest compute slices, then the fewest memory
-/// slots. Over several devices jobs go first-fit in decreasing order of need,
-/// each device searched exactly; in increasing order, if that leaves fewer
-/// jobs over. A profile holds a job if Judge accepts it there. A job that no
-/// profile holds, or that finds no room, is data and not an error: it is listed
-/// in `unplaced`.
+/// On one device the search is exact: finds a valid layout if there is one,
+/// with the fewest compute slices, then the fewest memory slots. Over several
+/// devices places jobs first-fit in decreasing order of need, with an exact
+/// search per device, or in increasing order if that leaves fewer jobs
+/// unplaced. A profile holds a job if Judge accepts it there. A job that no
+/// profile holds, or without room, is not an error but listed in `unplaced`.
 ///
 /// Throws Error(kInvalidArgument) for a memory that is negative or not finite,
 /// for more than 10,000 jobs and for a negative `max_devices`;
@@ -252,7 +253,7 @@ std::string FormatJson(const Recommendation& recommendation);
 std::string FormatProfilesTable(const DeviceSpec& device);
 std::string FormatProfilesJson(const DeviceSpec& device);
 
-/// The four numbers with their names, for `device`.
+/// The four counts with their names, for `device`.
 std::string FormatCountsTable(const DeviceSpec& device,
                               const LayoutCounts& counts);
 std::string FormatCountsJson(const DeviceSpec& device,
@@ -278,13 +279,13 @@ std::string FormatJson(const Packing& packing);
 std::string MigPartedConfig(const Packing& packing,
                             std::string_view name = "foretell");
 
-/// The name under which NVIDIA's Kubernetes device plugin (mixed strategy)
-/// offers a profile: "nvidia.com/mig-1g.5gb"; '+' becomes '.', as in
+/// The resource name of a profile in NVIDIA's Kubernetes device plugin (mixed
+/// strategy): "nvidia.com/mig-1g.5gb"; '+' becomes '.', as in
 /// "nvidia.com/mig-1g.5gb.me".
 std::string KubernetesResourceName(std::string_view profile);
 
-/// `model` as a DNS label (RFC 1123: at most 63 of a-z, 0-9 and '-'), which is
-/// what Kubernetes accepts as the name of a container: "zoo-resnet50" for
+/// `model` as a DNS label (RFC 1123: at most 63 of a-z, 0-9 and '-'), as
+/// required for the name of a Kubernetes container: "zoo-resnet50" for
 /// "zoo:resnet50", "resnet18-onnx" for "models/resnet18.onnx".
 std::string DnsLabel(std::string_view model);
 

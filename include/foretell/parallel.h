@@ -12,7 +12,7 @@ enum class ParallelKind : std::uint8_t {
   kDdp,    ///< DistributedDataParallel: all of everything, gradients averaged.
   kZero1,  ///< DDP with ZeroRedundancyOptimizer: states of own parameters.
   /// fully_shard(reshard_after_forward=False): parameters, gradients and states
-  /// are shards; gathered parameters stay from forward to backward.
+  /// are shards; gathered parameters stay in memory from forward to backward.
   kZero2,
   kFsdp,  ///< fully_shard: gathered parameters go after each block's pass.
   /// parallelize_module: linear layers by columns, then by rows; all GPUs get
@@ -24,7 +24,7 @@ enum class ParallelKind : std::uint8_t {
 struct ParallelSpec {
   ParallelKind kind = ParallelKind::kOneGpu;
   int gpus = 1;  ///< At least 2 unless kOneGpu.
-  /// gradient_as_bucket_view=True: gradients lie in DDP's buckets.
+  /// gradient_as_bucket_view=True: gradients are views of DDP's buckets.
   bool bucket_view = false;
   /// Path of the modules that kFsdp and kZero2 wrap, as RecomputeBlocks accepts
   /// it; empty: modules whose path ends with the first number in it.
@@ -35,7 +35,7 @@ struct ParallelSpec {
   bool operator==(const ParallelSpec&) const = default;
 };
 
-/// Whether GPUs share inference too, and not training alone.
+/// True if GPUs share inference as well as training.
 bool SharesInference(const ParallelSpec& spec);
 
 /// "fsdp:8", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*", "tp:8,vocabulary";

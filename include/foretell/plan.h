@@ -27,7 +27,7 @@ struct FootprintRun {
   std::int64_t peak_bytes = 0;      ///< Peak resident memory of the process.
 };
 
-/// A run that failed, and why, in one line.
+/// A failed run, and the reason in one line.
 struct FailedRun {
   std::vector<std::int64_t> shape;
   std::string message;
@@ -44,13 +44,13 @@ struct Footprint {
   /// none.
   std::vector<std::int64_t> halo;
   std::vector<std::string> whole;  ///< Axes that are never cut.
-  /// Axes of each array that is cut, where there are several (a matrix product
-  /// has two); empty: one array with all axes.
+  /// Axes of each cut array if there are several (a matrix product has two);
+  /// empty: one array with all axes.
   std::vector<std::vector<std::string>> arrays;
   double error = 0;          ///< Mean of runs left out, share of 1.
   double largest_error = 0;  ///< Largest of the same.
   std::string command;       ///< Template of the command that was measured.
-  std::string source;        ///< What it ran on; may be empty.
+  std::string source;        ///< Machine of the runs; may be empty.
   std::vector<FootprintRun> runs;
   std::vector<FailedRun> failed = {};
 };
@@ -59,22 +59,22 @@ struct Footprint {
 double PeakBytes(const Footprint& footprint,
                  std::span<const std::int64_t> shape);
 
-/// How far off the part that grows with a block may be, share of 1: the largest
-/// error of a run left out, as a share of what the largest run uses beyond the
-/// process's own. A block much larger than those that ran is as far off.
-/// Infinite if no run uses more. Requires a run.
+/// Error of the part that grows with the block, share of 1: the largest
+/// leave-one-out error relative to the largest run's memory beyond that of the
+/// process itself. Estimates the error of a block much larger than those that
+/// ran. Infinite if no run uses more. Requires a run.
 double ErrorOfGrowth(const Footprint& footprint);
 
 /// PeakBytes as an expression of Python over the names of the axes.
 std::string FootprintFormula(const Footprint& footprint);
 
-/// The algorithms that the library carries footprints of: "convolution3d",
-/// "fft", "matmul", "sort", "stencil".
+/// Algorithms with a built-in footprint: "convolution3d", "fft", "matmul",
+/// "sort", "stencil".
 std::vector<std::string> BuiltInAlgorithms();
 
-/// A footprint that the library carries; measured on one machine with NumPy,
-/// SciPy and Dask, see its `source`. Throws Error(kNotFound) that lists the
-/// known ones for an unknown algorithm, or one without this `dtype`.
+/// A built-in footprint, measured on one machine with NumPy, SciPy and Dask;
+/// see its `source`. Throws Error(kNotFound) that lists the known ones for an
+/// unknown algorithm, or one without this `dtype`.
 Footprint BuiltInFootprint(std::string_view algorithm, std::string_view dtype);
 
 /// Reads what FootprintToJson writes; docs/planning.md has every field. Throws
@@ -83,7 +83,7 @@ Footprint BuiltInFootprint(std::string_view algorithm, std::string_view dtype);
 Footprint FootprintFromJson(std::string_view json, const std::string& origin);
 std::string FootprintToJson(const Footprint& footprint);
 
-/// What is to be cut, and for which memory.
+/// The volume to cut, and the memory for a block.
 struct ChunkRequest {
   std::vector<std::int64_t> shape;  ///< Elements of the volume, by axis.
   std::int64_t memory_bytes = 0;    ///< Of the worker that gets one block.
@@ -93,23 +93,23 @@ struct ChunkRequest {
   std::vector<std::int64_t> align = {};
 };
 
-/// How a volume is cut.
+/// Chunks of a volume.
 struct ChunkPlan {
   std::vector<std::int64_t> chunk;  ///< By axis, at most the volume's shape.
-  std::vector<std::int64_t> block;  ///< With the halo: what a task reads.
+  std::vector<std::int64_t> block;  ///< With the halo, as read by a task.
   std::int64_t chunks = 0;          ///< Number of chunks in the volume.
   double peak_bytes = 0;            ///< Of the block, by the footprint.
   double usable_bytes = 0;          ///< Memory without the margin.
 };
 
 /// The largest chunk whose block fits, as near to a cube as the volume, its
-/// alignment and the axes that are never cut allow; then no larger than the
-/// number of chunks per axis needs, so that all are about equal. More memory or
-/// a smaller margin never give a chunk that is smaller along any axis.
+/// alignment and the axes that are never cut allow; then reduced so that all
+/// chunks along an axis are about equal. More memory or a smaller margin never
+/// gives a chunk that is smaller along any axis.
 ///
 /// Throws Error that names both values: kInvalidArgument for another number of
-/// sizes than axes, a size below 1, a memory below 1 or a margin outside
-/// [0, 1); kUnsupported where the smallest chunk does not fit.
+/// sizes than axes, a size below 1, a memory below 1 or a margin outside [0,
+/// 1); kUnsupported if the smallest chunk does not fit.
 ChunkPlan PlanChunk(const Footprint& footprint, const ChunkRequest& request);
 
 /// The `chunks=` argument of Dask for each array of the footprint: "(64, 64,

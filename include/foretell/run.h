@@ -27,7 +27,7 @@ inline constexpr std::array kAllOptimizers = {
     Optimizer::kAdamW,    Optimizer::kRmsProp,  Optimizer::kAdagrad,
     Optimizer::kAdafactor};
 std::string_view OptimizerName(Optimizer optimizer);
-/// Whether torch.optim has its step as one operator (`fused=True`).
+/// True if torch.optim has a fused step (`fused=True`).
 bool HasFusedStep(Optimizer optimizer);
 /// Throws Error(kInvalidArgument) that lists the known names.
 Optimizer ParseOptimizer(std::string_view name);
@@ -48,7 +48,7 @@ enum class TorchGeneration : std::uint8_t {
   /// 2.0 to 2.4: fused for four dimensions, else products in the operands'
   /// type.
   kFusedAttention,
-  /// Since 2.5: as before, but what is not fused runs in FP32.
+  /// Since 2.5: as before, but unfused attention runs in FP32.
   kFloatAttentionFallback,
 };
 
@@ -62,14 +62,14 @@ struct TorchVersion {
   std::strong_ordering operator<=>(const TorchVersion&) const = default;
 };
 std::string ToString(const TorchVersion& version);  ///< "2.4" or "2.4.1".
-/// From here on autocast runs upsampling in FP32.
+/// Since this version autocast runs upsampling in FP32.
 inline constexpr TorchVersion kFloatUpsampling = {.major = 2, .minor = 4};
 /// The first number with a dot: 1.13.1 of "pytorch-1.13.1+cu117". Empty if
 /// there is none.
 std::optional<TorchVersion> ParseTorchVersion(std::string_view text);
 
-/// How PyTorch runs a network. A DeviceSpec states on what; a graph shows what
-/// was traced.
+/// How PyTorch runs a network. The hardware is in a DeviceSpec, the traced
+/// operators in a graph.
 struct Run {
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
@@ -78,25 +78,25 @@ struct Run {
   /// autocast (GraphInfo::autocast).
   bool autocast = false;
   /// Network and input were converted to the channels-last format. The graph
-  /// shows its strides: it was traced so (GraphInfo::channels_last).
+  /// shows its strides: it was traced that way (GraphInfo::channels_last).
   bool channels_last = false;
-  /// Group norms keep to 16 bits under autocast, as those of timm's fast norm
-  /// do; false: they run in FP32, as under autocast.
+  /// Group norms stay in 16 bits under autocast, as with timm's fast norm;
+  /// false: they run in FP32, as autocast does by default.
   bool half_group_norm = false;
-  /// Layer norms do; timm's own do under its fast norm, PyTorch's never.
+  /// Likewise layer norms; timm's do with its fast norm, PyTorch's never.
   bool half_layer_norm = false;
   TorchVersion torch = {};
   Host host = Host::kPython;
-  /// The file was exported with its batch norms folded into convolutions, and
-  /// the network that runs has them still: see cost::HasFoldedNorm. False: what
-  /// the graph shows is what runs.
+  /// The file was exported with batch norms folded into convolutions, but the
+  /// network that runs still has them: see cost::HasFoldedNorm. False: the
+  /// graph runs as is.
   bool restore_folded_norms = false;
   /// PyTorch's grad mode in inference: torch.no_grad() is not in effect, and
-  /// autograd records the forward pass. What a backward pass would need lives
-  /// until the results are dropped. Ignored in training, which always
-  /// records; readers refuse it there.
+  /// autograd records the forward pass. Tensors for a backward pass live until
+  /// the results are freed. Ignored in training, which always records; readers
+  /// refuse it there.
   bool grad_mode = false;
-  /// Limit in W that was set on the board (nvidia-smi -pl), below its own.
+  /// Power limit of the board in W (nvidia-smi -pl), below its default.
   std::optional<int> power_limit_w = {};
 
   std::strong_ordering operator<=>(const Run&) const = default;

@@ -11,7 +11,7 @@
 
 namespace foretell {
 
-/// Where a trace runs.
+/// Device of a trace.
 enum class TraceDevice {
   kMeta,  ///< No arithmetic; milliseconds; operators must not depend on data.
   kCpu,   ///< Executes for real, on random data, with random weights.
@@ -31,35 +31,35 @@ struct TraceOptions {
 
 /// A result of a program.
 struct TraceOutput {
-  std::string name;  ///< The file's; "output0" where it has none.
+  std::string name;  ///< Name in the file; "output0" if it has none.
   TensorType type;
-  /// A number, or what follows from shapes and constants: it is on no device
-  /// and is not a value of the graph.
+  /// A number, or a result of shapes and constants: it is on no device and is
+  /// not a value of the graph.
   bool on_host = false;
 };
 
-/// What one run of a program on given inputs shows.
+/// Result of tracing a program on given inputs.
 struct Trace {
   OperatorGraph graph;
   std::vector<BoundInput> inputs;
   std::vector<TraceOutput> outputs;  ///< All, in the program's order.
   std::vector<std::string> warnings;
-  /// What a training step goes backward from: "first output, a scalar"; empty
+  /// Value that a training step differentiates: "first output, a scalar"; empty
   /// in inference.
   std::string loss = {};
 };
 
 /// Runs `program` on `inputs` and records every top-level ATen operator and the
-/// life of every storage.
+/// lifetime of every storage.
 ///
-/// Inference is one forward pass without autograd. In grad mode it is one whose
-/// parameters require gradients: what a backward pass would need lives until
-/// the results die, which is after the last operator. Training is two steps of
-/// forward, a scalar loss (ProgramInstance::Loss where the program has one, its
-/// first output where that is a scalar, else the sum of the means of all
-/// outputs that require gradients), backward and optimizer; operators are those
-/// of the second step, in which gradients are allocated again and optimizer
-/// state exists, while the memory events cover both.
+/// Inference is one forward pass without autograd. In grad mode parameters
+/// require gradients: tensors for a backward pass live until the results are
+/// freed, after the last operator. Training is two steps of forward, a scalar
+/// loss (ProgramInstance::Loss where the program has one, its first output
+/// where that is a scalar, else the sum of the means of all outputs that
+/// require gradients), backward and optimizer; operators are those of the
+/// second step, in which gradients are allocated again and optimizer state
+/// exists, while the memory events cover both.
 ///
 /// Under autocast parameters count as leaves that require gradients, in
 /// inference too, where none of them does: their casts are kept until the

@@ -9,15 +9,14 @@ namespace foretell {
 /// Low-rank adapters trained instead of the weights (LoRA).
 struct LoraSpec {
   int rank = 0;  ///< 0: none.
-  /// Regular expression (RE2's syntax) that is found in the names of the
-  /// adapted layers' weights.
+  /// Regular expression (RE2) that matches part of the names of the adapted
+  /// layers' weights.
   std::string targets = {};
 
   bool operator==(const LoraSpec&) const = default;
 };
 
-/// How a training step is written where PyTorch leaves a choice. The defaults
-/// are PyTorch's own.
+/// Options of a training step. The defaults are PyTorch's.
 struct TrainingLoop {
   /// The optimizer runs over whole lists of tensors (`foreach`), PyTorch's
   /// default on GPUs; false: over one parameter at a time.
@@ -28,15 +27,15 @@ struct TrainingLoop {
   /// zero_grad() drops gradients; false: it fills them with zeros, and the
   /// backward pass adds to them.
   bool set_to_none = true;
-  /// Batches whose gradients are added up for one run of the optimizer, >= 1.
+  /// Batches whose gradients are accumulated per run of the optimizer, >= 1.
   int accumulation = 1;
-  /// Only parameters in whose names this regular expression (RE2's syntax) is
-  /// found are trained; empty: as the file declares.
+  /// Trains only parameters whose names this regular expression (RE2) matches
+  /// in part; empty: as the file declares.
   std::string trainable = {};
   /// Adapters; nothing else is then trained; not together with `trainable`.
   LoraSpec lora = {};
-  /// Blocks that are computed again in the backward pass, see
-  /// RecomputeBlocks; empty: none.
+  /// Blocks to recompute in the backward pass, see RecomputeBlocks; empty:
+  /// none.
   std::string recompute = {};
   ParallelSpec parallel = {};  ///< How GPUs share the step; one by default.
 

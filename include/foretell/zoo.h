@@ -10,12 +10,12 @@
 /// Stock networks and families of networks, built from their configuration.
 namespace foretell::zoo {
 
-/// Prefix of a model's name where a file's path could also be given:
+/// Prefix that distinguishes a zoo network's name from a file's path:
 /// `zoo:resnet50?image_size=160`.
 inline constexpr std::string_view kPrefix = "zoo:";
 
 /// Configuration of one network in canonical form: every field of its family,
-/// those that the name sets and those it leaves at their defaults.
+/// including defaults.
 struct Description {
   std::string family;  ///< "resnet".
   std::string json;    ///< One object, fields in their declared order.
@@ -30,11 +30,11 @@ std::vector<std::string> Names();
 ///
 /// Nothing is allocated until the program is instantiated. Throws
 /// Error(kNotFound) for an unknown name, with the nearest ones, and
-/// Error(kInvalidArgument) for an unknown field or a configuration that has no
-/// network (a kernel larger than its image).
+/// Error(kInvalidArgument) for an unknown field or an impossible configuration
+/// (a kernel larger than its image).
 Program Load(std::string_view name);
 
-/// What Load would build. Same errors.
+/// Description of the network that Load would build. Same errors.
 Description Describe(std::string_view name);
 
 /// One network of a sweep at one batch.
@@ -46,12 +46,12 @@ struct SweepPoint {
   bool operator==(const SweepPoint&) const = default;
 };
 
-/// Names of the sweeps that are installed: "dippm", "weather", ….
+/// Names of the installed sweeps: "dippm", "weather", ….
 std::vector<std::string> SweepNames();
 
 /// All points of a sweep, each once, always in the same order. Throws
 /// Error(kNotFound) that lists the installed sweeps, and Error(kCorrupt) with
-/// file and place for a sweep file with impossible content.
+/// file and place for an invalid sweep file.
 std::vector<SweepPoint> ListSweep(std::string_view name);
 
 }  // namespace foretell::zoo

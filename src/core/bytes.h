@@ -14,8 +14,8 @@
 
 namespace foretell {
 
-/// A message between processes on one machine: numbers as they lie in memory,
-/// texts with their length in front.
+/// A message between processes on one machine: numbers in native layout,
+/// strings preceded by their length.
 class ByteWriter {
  public:
   template <typename T>

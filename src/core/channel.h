@@ -16,7 +16,7 @@ namespace foretell {
 class Channel {
  public:
   /// Longest message that is accepted unless LimitMessages sets a lower limit.
-  /// A sender that announces a longer one is cut off.
+  /// The channel of a sender that announces a longer one is closed.
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
   /// Longest message of an error; SendError cuts the rest.
   static constexpr std::int64_t kMostErrorBytes = 4096;
@@ -38,9 +38,9 @@ class Channel {
   /// SendError.
   std::optional<std::string> Receive(Deadline deadline = {});
 
-  /// Whether the other end is known to be closed.
+  /// True if the other end is known to be closed.
   bool is_closed() const { return is_closed_; }
-  /// Why this end has cut the other one off; empty where it has not.
+  /// Reason for which this end closed the channel; empty if it did not.
   const std::string& offence() const { return offence_; }
   const Descriptor& end() const { return end_; }
 
@@ -57,7 +57,7 @@ class Channel {
   std::string offence_;
 };
 
-/// Both ends, not seen by programs that are started. Throws Error(kIo).
+/// Both ends, close-on-exec. Throws Error(kIo).
 std::pair<Channel, Channel> MakeChannel();
 
 }  // namespace foretell

@@ -8,7 +8,7 @@ namespace foretell {
 
 /// `text` as one cell of a CSV table (RFC 4180): Printable, quoted where it
 /// must be, and with an apostrophe before a leading `=`, `+`, `-` or `@` unless
-/// the cell is a number: a spreadsheet would run the rest as a formula. Blanks
+/// the cell is a number: a spreadsheet would evaluate it as a formula. Blanks
 /// at its edges must be quoted, too: ForEachCsvRow removes others.
 std::string CsvCell(std::string_view text);
 
@@ -16,9 +16,9 @@ std::string CsvCell(std::string_view text);
 /// be read as no row.
 std::string CsvLine(std::span<const std::string> cells);
 
-/// What CsvCell was given, from a cell that has been unquoted: without the
-/// apostrophe. CsvCell guards text that begins with apostrophes in front of
-/// such a character too, so that every text comes back.
+/// Inverse of CsvCell for an unquoted cell: removes the apostrophe. CsvCell
+/// guards text that begins with apostrophes in front of such a character too,
+/// so that every text comes back.
 std::string_view CsvText(std::string_view cell);
 
 }  // namespace foretell

@@ -21,8 +21,8 @@ class CsvRow {
   const std::vector<std::string>& columns() const { return header_; }
   /// The cell of a column, or nullptr when the table has no such column.
   const std::string* Find(std::string_view column) const;
-  /// The cell of a column. Throws Error(kInvalidArgument) that lists those
-  /// there are.
+  /// The cell of a column. Throws Error(kInvalidArgument) that lists the
+  /// existing columns.
   const std::string& At(std::string_view column) const;
 
  private:
@@ -33,13 +33,13 @@ class CsvRow {
 };
 
 /// Reads a table in CSV (RFC 4180, UTF-8, a header in its first row), plain or
-/// gzipped, and hands over its rows one by one. Empty lines are skipped (a lone
-/// "" is a cell); blanks around a cell, unless in quotes, and the apostrophe
-/// that CsvCell puts before a formula are removed. Throws Error that names
-/// path and line: kNotFound, kIo, and kCorrupt for two columns of one name, a
-/// row with another number of cells than the header, an open quote, a bad gzip
-/// stream or one of 16 MiB and more that unpacks to over 100 times its size, or
-/// a row longer than 16 MiB.
+/// gzipped, and calls `use` for each row. Empty lines are skipped (a lone "" is
+/// a cell); blanks around a cell, unless in quotes, and the apostrophe that
+/// CsvCell puts before a formula are removed. Throws Error that names path and
+/// line: kNotFound, kIo, and kCorrupt for two columns of one name, a row with
+/// another number of cells than the header, an open quote, a bad gzip stream or
+/// one of 16 MiB and more that unpacks to over 100 times its size, or a row
+/// longer than 16 MiB.
 void ForEachCsvRow(const std::string& path,
                    const std::function<void(const CsvRow&)>& use);
 

@@ -27,28 +27,28 @@ class Descriptor {
   /// For system calls; -1 when it is closed.
   int number() const { return number_; }
   void Close();
-  /// Hands the descriptor over to a library that closes it.
+  /// Gives up ownership, to a library that closes it.
   int Release() { return std::exchange(number_, -1); }
 
  private:
   int number_ = -1;
 };
 
-/// What is written to one end is read from the other.
+/// A pipe: bytes written to one end are read from the other.
 struct Pipe {
   Descriptor read_end;
   Descriptor write_end;
 };
 
-/// A pipe that programs started from here do not see. Throws Error(kIo).
+/// A close-on-exec pipe. Throws Error(kIo).
 Pipe MakePipe();
 
 /// Waits until one of the descriptors, of which negative ones are skipped, has
 /// something to read or is closed at the other end, or until `deadline`.
 void AwaitReadable(std::span<const int> descriptors, Deadline deadline);
 
-/// Appends what is there to `bytes`, at most `most`, without waiting for more;
-/// false once the stream has ended.
+/// Appends available bytes, at most `most`, to `bytes` without waiting; false
+/// once the stream has ended.
 bool ReadAvailable(const Descriptor& from, std::size_t most,
                    std::string& bytes);
 

@@ -6,8 +6,7 @@
 
 namespace foretell {
 
-/// What the JSON documents are that foretell writes or that its users write
-/// for it.
+/// Kinds of JSON documents that foretell reads or writes.
 enum class DocumentKind {
   kAdaptation,
   kCalibration,
@@ -22,9 +21,9 @@ enum class DocumentKind {
   kAnswers,
 };
 
-/// Throws Error(kCorrupt) where `document` is of another kind than `expected`,
-/// with the names of both. A document of unknown kind is left to its reader,
-/// which reports what is missing.
+/// Throws Error(kCorrupt) that names both kinds if `document` is not of kind
+/// `expected`. Accepts a document of unknown kind; its reader reports missing
+/// fields.
 void RefuseOtherKind(const nlohmann::json& document, const std::string& origin,
                      std::initializer_list<DocumentKind> expected);
 

@@ -21,14 +21,14 @@ struct RegularFile {
   std::string path;       ///< What it was opened by.
 };
 
-/// Opens the file at `path` without ever waiting. Throws Error that names it:
+/// Opens the file at `path`; never blocks. Throws Error that names it:
 /// kNotFound if it does not exist; kIo if it cannot be opened or is not a
-/// regular file (a pipe would let the caller wait for ever, a device would
-/// never end); kUnsupported if it has more than `most_bytes`.
+/// regular file (a pipe could block for ever, a device may be endless);
+/// kUnsupported if it has more than `most_bytes`.
 RegularFile OpenRegularFile(const std::string& path, std::int64_t most_bytes);
 
 /// Bytes of the file at `path`. Throws what OpenRegularFile does, before
-/// anything is read, and Error(kIo) where it cannot be read.
+/// reading, and Error(kIo) if it cannot be read.
 std::string ReadFile(const std::string& path, std::int64_t most_bytes);
 
 /// As ReadFile; empty if there is no such file.
@@ -40,9 +40,9 @@ std::optional<std::string> ReadFileIfAny(const std::string& path,
 std::string ReadText(const std::string& path);
 
 /// The first `count` bytes of a file, to detect its format: fewer if it has
-/// fewer, none if it cannot be read or is not a regular file. Never waits.
+/// fewer, none if it cannot be read or is not a regular file. Never blocks.
 std::string FirstBytes(const std::string& path, std::size_t count);
-/// As above of a file that is open. Throws Error(kIo) where it cannot be read.
+/// As above for an open file. Throws Error(kIo) if it cannot be read.
 std::string FirstBytes(const RegularFile& file, std::size_t count);
 
 }  // namespace foretell

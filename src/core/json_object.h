@@ -17,9 +17,9 @@
 
 namespace foretell {
 
-/// Strict view of one JSON object: every field that is read must be there with
-/// the right type and range, unless its method states otherwise, and Finish
-/// makes sure that every field that is there is known.
+/// Strict view of one JSON object: every field that is read must exist with the
+/// right type and range, unless its method states otherwise, and Finish checks
+/// that every existing field is known.
 ///
 /// All methods throw Error(kCorrupt) that names the file, the field, its value
 /// and what was expected. The document must outlive the view.
@@ -29,7 +29,7 @@ class JsonObject {
   JsonObject(const nlohmann::json& value, std::string origin,
              std::string place);
 
-  /// Whether the optional field `key` is there; makes it a known one.
+  /// True if the optional field `key` exists; marks it as known.
   bool Has(const std::string& key);
   /// As Has; a field that is null counts as missing.
   bool IsGiven(const std::string& key);
@@ -64,7 +64,8 @@ class JsonObject {
   /// A finite number of `at_least`..`at_most`.
   double Number(const std::string& key, double at_least, double at_most);
   bool Bool(const std::string& key);
-  /// What `parse` makes of a string; it refuses one by an empty optional.
+  /// A string converted by `parse`, which returns an empty optional for an
+  /// invalid one.
   template <typename Parse>
   auto Named(const std::string& key, Parse parse) {
     const std::string text = String(key);
@@ -83,7 +84,7 @@ class JsonObject {
   /// All field names.
   std::vector<std::string> Keys() const;
 
-  /// Refuses fields that no method above was asked for.
+  /// Refuses fields that no method above has read.
   void Finish() const;
 
   /// Throws: `origin: place.key: problem`.

@@ -10,8 +10,8 @@ namespace foretell {
 inline constexpr int kOneLine = -1;
 
 /// Text of a JSON document, without a final line feed, indented by `indent`
-/// blanks. It is valid UTF-8 whatever its strings hold: they and the names of
-/// fields become Printable (printable.h).
+/// blanks. It is always valid UTF-8: strings and names of fields become
+/// Printable (printable.h).
 std::string DumpJson(nlohmann::ordered_json json, int indent = 2);
 
 /// `value` as a JSON number; null if it is infinite or NaN.

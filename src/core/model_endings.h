@@ -7,11 +7,11 @@
 
 namespace foretell {
 
-/// Endings of the names of model files.
+/// File extensions of models.
 inline constexpr std::array<std::string_view, 6> kModelEndings = {
     ".onnx", ".pt", ".pt2", ".pth", ".ts", ".torchscript"};
 
-/// Whether a file of that name counts as a model, whatever it holds.
+/// True if the extension of `path` is that of a model.
 inline bool HasModelEnding(const std::filesystem::path& path) {
   return std::ranges::count(kModelEndings, path.extension().string()) > 0;
 }

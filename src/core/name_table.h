@@ -22,8 +22,8 @@ constexpr std::string_view NameIn(const NameTable<N>& table, Enum value) {
   return index < N ? table[index] : std::string_view("invalid");
 }
 
-/// The value called `name`, or empty. A function Parse…() that answers with an
-/// optional is one of these.
+/// The value called `name`, or empty. Functions Parse…() that return an
+/// optional use this.
 template <typename Enum, std::size_t N>
 constexpr std::optional<Enum> FindIn(const NameTable<N>& table,
                                      std::string_view name) {
@@ -33,7 +33,7 @@ constexpr std::optional<Enum> FindIn(const NameTable<N>& table,
 }
 
 /// The value called `name`. Throws Error(kInvalidArgument) that states `what`
-/// it should have named and lists the known names.
+/// was expected and lists the known names.
 template <typename Enum, std::size_t N>
 Enum RequireIn(const NameTable<N>& table, std::string_view name,
                std::string_view what) {

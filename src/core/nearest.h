@@ -8,10 +8,10 @@
 
 namespace foretell {
 
-/// At most `count` of the `known` names that `name` may have been meant to be,
-/// the likeliest first: those that begin with `name`, then by the letters that
-/// differ (Levenshtein's distance), ignoring case. Names that differ in more
-/// than a third of their letters are left out, unless `name` begins with them.
+/// At most `count` of the `known` names as likely corrections of `name`, the
+/// likeliest first: those that begin with `name`, then by Levenshtein distance,
+/// ignoring case. Names that differ in more than a third of their letters are
+/// left out, unless `name` begins with them.
 std::vector<std::string> Nearest(std::string_view name,
                                  std::span<const std::string> known,
                                  std::size_t count = 3);

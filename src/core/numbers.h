@@ -9,7 +9,7 @@
 
 namespace foretell {
 
-/// `value` with `decimals` digits behind the point: "4864.0".
+/// `value` with `decimals` digits after the point: "4864.0".
 std::string FormatNumber(double value, int decimals);
 
 /// At most `digits` significant digits, as short as C's %g: "0.0123",

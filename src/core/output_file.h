@@ -6,9 +6,9 @@
 
 namespace foretell {
 
-/// A file that appears under its name when it is complete: it is written under
-/// another name next to it and renamed by Close. Without Close nothing is left
-/// behind. Throws Error(kIo) that names the path.
+/// Writes a file atomically: to a temporary name next to it, which Close
+/// renames. Without Close no file remains. Throws Error(kIo) that names the
+/// path.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
@@ -27,12 +27,12 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
-/// Throws what WriteWhole throws where no such file can be made, and leaves
-/// nothing there: to be asked before long work.
+/// Throws what WriteWhole throws if such a file cannot be created, and leaves
+/// none behind. To be called before long work.
 void RequireWritable(const std::string& path);
 
-/// Writes a file that is either the old one or the new one, whatever happens;
-/// flushed to the disk. Throws Error(kIo) that names the path.
+/// Replaces a file atomically and flushes it to disk. Throws Error(kIo) that
+/// names the path.
 void WriteWhole(const std::string& path, std::string_view bytes);
 
 }  // namespace foretell

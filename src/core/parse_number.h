@@ -8,8 +8,8 @@
 
 namespace foretell {
 
-/// Reads a number off the front of `text`; leaves `text` alone when none is
-/// there or it does not fit `T`. No blanks, no leading `+`.
+/// Reads a number off the front of `text`; leaves `text` unchanged if it begins
+/// with no number or one that does not fit `T`. No blanks, no leading `+`.
 template <typename T>
 std::optional<T> TakeNumber(std::string_view& text) {
   T number{};
@@ -20,7 +20,7 @@ std::optional<T> TakeNumber(std::string_view& text) {
   return number;
 }
 
-/// `text` as a number, when all of it is one that fits `T`. "inf" and "nan" are
+/// `text` as a number, if all of it is one that fits `T`. "inf" and "nan" are
 /// numbers where `T` is a floating-point type.
 template <typename T>
 std::optional<T> ParseNumber(std::string_view text) {

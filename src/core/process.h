@@ -14,7 +14,7 @@
 
 namespace foretell {
 
-/// What a child may use. What is absent is what this process may use.
+/// Limits of a child; an unset one is inherited.
 struct ProcessLimits {
   std::optional<std::int64_t> memory_bytes;  ///< Address space (RLIMIT_AS).
   std::optional<std::int64_t> cpu_s;         ///< Processor time (RLIMIT_CPU).
@@ -33,32 +33,31 @@ struct ProcessEnd {
   Kind kind = Kind::kExited;
   int status = 0;  ///< Exit status, where it is kExited.
   int signal = 0;  ///< Signal, where it is kSignalled.
-  /// Most bytes that it, or a process that it waited for, had resident. At
-  /// least what this process held as it forked, even if another program was
-  /// executed: the kernel counts that too.
+  /// Peak resident bytes of it or of a process that it waited for. At least
+  /// those of this process at the fork, even after exec: the kernel counts them
+  /// too.
   std::int64_t peak_bytes = 0;
 };
 
 /// "ended by SIGSEGV (11)", "ended with status 7", "killed at its deadline".
 std::string ToString(const ProcessEnd& end);
 
-/// A child of this process, killed and waited for with the object: no child
-/// outlives it, and none is left as a zombie, unless it is abandoned.
+/// A child process that the destructor kills and waits for, so that it neither
+/// outlives the object nor becomes a zombie, unless it is abandoned.
 class ChildProcess {
  public:
   /// Starts a copy of this process that calls `work` with its end of a channel
-  /// and then ends with status 0; it never comes back into the caller's code.
-  /// What `work` throws is thrown by this end's Receive, and the status is 1.
-  /// The child dies with this process, and holds no channel of another child.
+  /// and then ends with status 0; it never returns into the caller's code. An
+  /// exception of `work` is rethrown by this end's Receive, and the status is
+  /// 1. The child dies with this process, and has no channel of another child.
   ///
-  /// Requires a process without other threads, or a child that needs no lock
-  /// that one of them may hold. Throws Error(kIo).
+  /// Requires a process without other threads, or a child that needs none of
+  /// the locks they may hold. Throws Error(kIo).
   static ChildProcess Fork(const ProcessLimits& limits,
                            const std::function<void(Channel&)>& work);
 
-  /// Ends a child without waiting until it is gone, which takes the kernel some
-  /// milliseconds: the next Fork or Abandon reaps it if it is gone by then, or
-  /// BuryAbandoned.
+  /// Kills a child without waiting for its end, which takes some milliseconds:
+  /// the next Fork or Abandon reaps it if it has ended, else BuryAbandoned.
   static void Abandon(ChildProcess child);
   /// Waits for all that were abandoned.
   static void BuryAbandoned();
@@ -80,16 +79,16 @@ class ChildProcess {
   /// Waits until it ends or is killed at its deadline; calls `meanwhile` every
   /// few milliseconds, if given.
   ProcessEnd Wait(const std::function<void()>& meanwhile = {});
-  /// Ends it now; how it ended where it already has.
+  /// Kills it; returns how it ended if it already had.
   ProcessEnd Kill();
 
  private:
   ChildProcess(pid_t id, Channel channel);
   bool HasEnded() const;
   ProcessEnd Bury();
-  /// Those that are ended and not buried.
+  /// Killed children that are not reaped yet.
   static std::vector<ChildProcess>& Abandoned();
-  /// Forgets them in a child, whose children they are not.
+  /// Clears the list in a forked child, which is not their parent.
   static void ForgetAbandoned();
   void Swap(ChildProcess& other) noexcept;
 

@@ -4,8 +4,8 @@
 
 namespace foretell {
 
-/// The model of this machine's CPU, "Intel(R) Xeon(R) …", as Linux lists it;
-/// "CPU" where it lists none.
+/// The model of this machine's CPU, "Intel(R) Xeon(R) …", as listed by Linux;
+/// "CPU" if it lists none.
 std::string ProcessorName();
 
 }  // namespace foretell

@@ -8,7 +8,7 @@
 
 namespace foretell {
 
-/// Random draws that are the same with every standard library.
+/// Random numbers that are the same with every standard library.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : bits_(seed) {}
@@ -23,7 +23,7 @@ class Random {
   double Between(double low, double high) {
     return low + (high - low) * Share();
   }
-  /// Brings `values` into a random order (Fisher-Yates).
+  /// Shuffles `values` (Fisher-Yates).
   template <typename T>
   void Shuffle(std::vector<T>& values) {
     for (std::size_t i = values.size(); i > 1; --i) {

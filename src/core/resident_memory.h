@@ -16,7 +16,7 @@ std::int64_t PeakResidentBytesOf(pid_t process);
 /// of files and of shared memory; 0 if Linux does not report it.
 std::int64_t OwnResidentBytes();
 
-/// A process and those that it started and that live, itself first.
+/// A process and its live descendants, itself first.
 std::vector<pid_t> ProcessTree(pid_t root);
 
 /// The largest peak, as of PeakResidentBytesOf, in a ProcessTree. (A sum would

@@ -6,9 +6,8 @@
 
 namespace foretell {
 
-/// `text` where it has at most `most` bytes, else its beginning and "…", which
-/// are `most` bytes or a few less and end no character of UTF-8 halfway.
-/// Requires `most` >= 3.
+/// `text` if it has at most `most` bytes, else its beginning and "…", together
+/// at most `most` bytes, cut between UTF-8 characters. Requires `most` >= 3.
 inline std::string Shortened(std::string_view text, std::size_t most) {
   constexpr std::string_view kEllipsis = "…";
   if (text.size() <= most) return std::string(text);

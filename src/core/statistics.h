@@ -10,15 +10,15 @@ namespace foretell {
 /// least one value.
 double Quantile(std::span<const double> sorted, double quantile);
 
-/// The middle of values, and how far they lie from it, whatever a few outliers
-/// do.
+/// Median of values and their median distance from it, robust to outliers.
 struct RobustMiddle {
   double median = 0;
   double deviation = 0;  ///< Median of the distances from the median.
 };
 
-/// Two independent factors of uncertainty as one: their logarithms add up as
-/// standard deviations do. Both above 0; neither direction matters.
+/// Combines two independent factors of uncertainty: their logarithms add like
+/// standard deviations. Requires both > 0; a factor and its inverse are
+/// equivalent.
 double JointFactor(double factor, double other);
 
 /// Requires at least one value.

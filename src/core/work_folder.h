@@ -7,10 +7,9 @@
 
 namespace foretell {
 
-/// A folder of its own among the temporary files, which no other user can read,
-/// removed with everything in it: by its object, or if the process is killed
-/// first, by Sweep. It is in "foretell-UID", with those of other processes of
-/// the user.
+/// A private temporary folder, readable by this user only, removed with its
+/// content by the destructor, or by Sweep if the process was killed. It is in
+/// "foretell-UID", which all processes of the user share.
 class WorkFolder {
  public:
   /// Throws Error(kIo). Calls Sweep.
@@ -22,8 +21,8 @@ class WorkFolder {
   const std::string& path() const { return path_; }
   std::string operator/(std::string_view name) const;
 
-  /// Removes the folders of processes that have ended. Costs no time if there
-  /// are none, and leaves them to another process that does the same.
+  /// Removes the folders of processes that have ended. Returns at once if there
+  /// are none, or if another process is removing them.
   static void Sweep();
 
  private:

@@ -5,11 +5,10 @@
 
 namespace foretell::cost {
 
-/// Share of the products that attention computes which skips the keys after a
-/// query.
+/// Share of the products that causal attention computes.
 constexpr double kCausalAttentionShare = 0.5;
 
-/// Share of its peak that fused attention reaches on what it has to multiply.
+/// Share of its peak that fused attention reaches.
 double AttentionEfficiency(const Kernel& kernel, const Machine& machine);
 
 /// Microseconds of fused attention in addition to a kernel's floor and the

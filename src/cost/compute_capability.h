@@ -2,9 +2,8 @@
 
 namespace foretell::cost {
 
-/// Compute capabilities (major x 10 + minor) at which GPUs change:
-/// DeviceSpec::compute_capability, as CUDA's programming guide lists them.
-/// @{
+/// Compute capabilities (major x 10 + minor) of GPU generations:
+/// DeviceSpec::compute_capability, as CUDA's programming guide lists them. @{
 inline constexpr int kPascalGeForce = 61;
 inline constexpr int kTuring = 75;
 inline constexpr int kAmpereData = 80;  ///< A100, A30; the first with TF32.

@@ -5,8 +5,8 @@
 
 namespace foretell::cost {
 
-/// Time of a depthwise convolution by cuDNN's kernel, which loads and
-/// multiplies in turn; the other classes do both at a time.
+/// Time of a depthwise convolution by cuDNN's kernel, which alternates loads
+/// and products; other classes overlap them.
 double CudnnDepthwiseUs(const Kernel& kernel, const Machine& machine);
 
 }  // namespace foretell::cost

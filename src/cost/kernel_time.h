@@ -19,8 +19,8 @@ struct KernelTime {
   double Us() const { return launch_us + WorkUs(); }
 };
 
-/// Time of `kernel` on `machine`, once whatever its count. docs/cost.md has the
-/// formulas and where their constants come from.
+/// Time of one launch of `kernel` on `machine`, regardless of its count.
+/// docs/cost.md has the formulas and where their constants come from.
 ///
 /// Throws Error(kInvalidArgument) that names the device when it has no peak
 /// rate for the kernel's arithmetic.

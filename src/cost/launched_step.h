@@ -9,8 +9,8 @@
 
 namespace foretell::cost {
 
-/// What a step is on every machine of a kind alike: made once, estimated on a
-/// device and on each of its slices.
+/// The device-independent part of a step: computed once, estimated on a device
+/// and each of its slices.
 struct LaunchedStep {
   std::vector<Kernel> kernels;  ///< ExpandKernels: node after node.
   /// CPU time of each node until its first kernel is queued.
@@ -28,13 +28,13 @@ CostEstimate EstimateLaunched(const LaunchedStep& step,
                               const DeviceSpec& device,
                               const CostOptions& options);
 
-/// The same at the full clock, whatever power that draws.
+/// The same at the full clock, ignoring the power limit.
 CostEstimate EstimateAtFullClock(const LaunchedStep& step,
                                  const DeviceSpec& device,
                                  const CostOptions& options);
 
-/// `estimate`, made on the same machine, where the host takes `slowdown` times
-/// as long to dispatch every operator: kernels take as long as they did.
+/// `estimate`, made on the same machine, for a host that needs `slowdown` times
+/// as long to dispatch each operator; kernel times are unchanged.
 CostEstimate EstimateOnHost(const CostEstimate& estimate,
                             const DeviceSpec& device,
                             const CostOptions& options, double slowdown);

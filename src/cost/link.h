@@ -8,14 +8,14 @@
 
 namespace foretell::cost {
 
-/// What a node has to do with the link between GPUs.
+/// Use of the link between GPUs by a node.
 struct LinkUse {
   double bytes = 0;               ///< That every GPU sends; 0: not an exchange.
   double hops = 0;                ///< From GPU to GPU, one after another.
   std::vector<NodeId> waits_for;  ///< NodeCost::waits_for.
 };
 
-/// By node; empty where nothing is exchanged.
+/// By node; empty without exchanges.
 std::vector<LinkUse> LinkUses(const OperatorGraph& graph);
 
 /// Microseconds of an exchange at `gb_s`, 10^9 bytes per second one way.

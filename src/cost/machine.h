@@ -9,36 +9,37 @@ namespace foretell::cost {
 struct Machine {
   const DeviceSpec* device = nullptr;
   int sms = 0;
-  /// Memory bandwidth at its clock: that of the data sheet, or, where one was
-  /// measured, that of which element-wise kernels reach the share that they
+  /// Memory bandwidth at its clock: that of the data sheet or, if one was
+  /// measured, the measured one divided by the share that element-wise kernels
   /// reach on an A100.
   double bytes_per_us = 0;
-  double share = 1;            ///< sms / device->sms.
-  double bandwidth_share = 1;  ///< Of the device's bandwidth, at full clock.
-  /// Of its multiprocessors, as a share of the full one.
+  double share = 1;  ///< sms / device->sms.
+  double bandwidth_share =
+      1;  ///< Share of the device's bandwidth, at full clock. Clock of its
+          ///< multiprocessors, as a share of the full one.
   double clock = 1;
   double power_limit_w = 0;  ///< Of the whole device.
-  /// Whether rates that were measured replace the data sheet's peaks.
+  /// True: measured rates replace the data sheet's peaks.
   bool use_measured_rates = true;
 
-  /// Whether it multiplies TF32 at all: from compute capability 8.0, and if a
-  /// device states none. Else PyTorch's convolutions stay in FP32.
+  /// True if it has TF32 units: compute capability >= 8.0, or none stated.
+  /// Otherwise PyTorch's convolutions stay in FP32.
   bool HasTf32Units() const;
 
-  /// Whether its tensor cores have instructions that kernels written for
-  /// Ampere's do not use: Hopper and B200.
+  /// True if its tensor cores have instructions that kernels written for Ampere
+  /// do not use: Hopper and B200.
   bool HasNewerTensorCores() const;
 
-  /// Share of the bandwidth that the multiprocessors can ask for at its clock.
+  /// Share of the bandwidth that the multiprocessors can use at its clock.
   double BandwidthAtClock() const;
 
-  /// The same one at another clock, (0, 1].
+  /// The machine at another clock, (0, 1].
   Machine AtClock(double clock) const;
 
-  /// Peak rate in FLOP per microsecond at its clock: that of the data sheet,
-  /// or, where products of large matrices were measured and use_measured_rates
-  /// is set, the one of which they reach the share that they reach on an A100.
-  /// Throws Error(kInvalidArgument) if the device has none for `precision`.
+  /// Peak rate in FLOP per microsecond at its clock: that of the data sheet or,
+  /// if large matrix products were measured and use_measured_rates is set, the
+  /// measured rate divided by the share that they reach on an A100. Throws
+  /// Error(kInvalidArgument) if the device has none for `precision`.
   double FlopsPerUs(Precision precision) const;
 
   /// Clock of its multiprocessors in cycles per microsecond, from their lanes

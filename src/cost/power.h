@@ -23,14 +23,14 @@ Activity ActivityOf(const Kernel& kernel, const KernelTime& time,
 /// ones.
 double HighestClock(const std::function<bool(double)>& keeps);
 
-/// TimeOf at the machine's clock, except that arithmetic which alone would draw
-/// more than the board's own limit takes longer only below the clock at which
-/// it keeps to that limit: published times include this.
+/// TimeOf at the machine's clock; but arithmetic that alone would exceed the
+/// board's default limit slows down only below the clock that keeps the limit,
+/// since published times include this.
 KernelTime TimeAtClock(const Kernel& kernel, const Machine& machine);
 
-/// Watts of the machine while a kernel runs, be it more than PowerLimitW, which
-/// is one for the average. A slice draws its share of the SMs' power, idle
-/// power included, and its share of the memory's power, by bandwidth.
+/// Watts of the machine while a kernel runs; may exceed PowerLimitW, which
+/// limits the average. A slice draws its share of the SMs' power, idle power
+/// included, and its share of the memory's power, by bandwidth.
 double BusyPowerW(const Machine& machine, const Activity& activity);
 
 /// Watts of the machine when nothing runs on it.
@@ -39,8 +39,8 @@ double IdlePowerW(const Machine& machine);
 /// Watts while the machine waits for the host in the middle of a step.
 double WaitingPowerW(const Machine& machine);
 
-/// Watts that a step may draw on average: the limit that was set, or the
-/// board's own. A slice has the part of it that it draws at full use.
+/// Limit of a step's average power in W: the limit that was set, or the board's
+/// default. A slice's limit is in proportion to its power at full use.
 double PowerLimitW(const Machine& machine);
 
 }  // namespace foretell::cost

@@ -8,7 +8,8 @@ namespace foretell::cost {
 /// Bytes of an element of 16 bits.
 inline constexpr std::int64_t kHalfElementBytes = 2;
 
-/// Times of a kernel at the peaks of a machine, and how it fills the machine.
+/// Times of a kernel at the peaks of a machine, and its occupancy of the
+/// machine.
 struct KernelRoofline {
   double memory_us = 0;      ///< Bytes / bandwidth.
   double serial_us = 0;      ///< SerialUs: a bound in addition to bandwidth.
@@ -17,8 +18,8 @@ struct KernelRoofline {
   double waves = 0;
 };
 
-/// Type that `kernel` multiplies in on `machine`: that of the kernel, but FP32
-/// for TF32 on a GPU before Ampere, which has no unit for it.
+/// Type of `kernel`'s products on `machine`: that of the kernel, but FP32
+/// instead of TF32 on a GPU before Ampere.
 Precision ArithmeticOf(const Kernel& kernel, const Machine& machine);
 
 /// Peak rate in FLOP per microsecond of the unit that computes the kernel's
@@ -29,16 +30,16 @@ Precision ArithmeticOf(const Kernel& kernel, const Machine& machine);
 /// device when it has no such rate.
 double PeakFlopsPerUs(const Kernel& kernel, const Machine& machine);
 
-/// Whether the kernel has products that run on matrix units: not those of FP32,
-/// FP64 and depthwise kernels, nor those of a type that the device multiplies
-/// no faster than FP32.
+/// True if the kernel's products run on matrix units: false for FP32, FP64 and
+/// depthwise kernels, and for a type that the device multiplies no faster than
+/// FP32.
 bool UsesTensorCores(const Kernel& kernel, const Machine& machine);
 
 /// Requires a machine with bandwidth; errors as PeakFlopsPerUs.
 KernelRoofline RooflineOf(const Kernel& kernel, const Machine& machine);
 
-/// True for a kernel so small (below 32 KiB and 10^6 MACs) that only its launch
-/// takes time.
+/// True for a kernel so small (< 32 KiB and < 10^6 MACs) that its launch
+/// dominates.
 bool IsOnlyALaunch(const Kernel& kernel);
 
 }  // namespace foretell::cost

@@ -5,24 +5,24 @@
 
 namespace foretell::cost {
 
-/// Bytes that a layer norm or softmax reads from device memory once more than
-/// its operand has, because the rows that run at a time do not stay in the L2
-/// cache between its passes; 0 for every other kernel.
+/// Extra bytes that a layer norm or softmax reads from device memory, because
+/// the rows that run at a time do not stay in the L2 cache between its passes;
+/// 0 for every other kernel.
 double RereadBytes(const Kernel& kernel, const Machine& machine);
 
-/// Time that the blocks of a layer norm need for its rows apart from moving
-/// them, which matters for short rows; 0 for every other kernel.
+/// Time per row of a layer norm's blocks in addition to traffic, which matters
+/// for short rows; 0 for every other kernel.
 double RowStartsUs(const Kernel& kernel, const Machine& machine);
 
-/// Time of a group norm whose blocks, one for each group of an image, do not
-/// fill the GPU; `traffic_us` is the time of its bytes where they do. 0 for
-/// every other kernel.
+/// Time of a group norm whose blocks, one per group of an image, do not fill
+/// the GPU; `traffic_us` is the time of its bytes on a full GPU. 0 for every
+/// other kernel.
 double GroupLoopUs(const Kernel& kernel, const Machine& machine,
                    double traffic_us);
 
 /// Share of its usual bandwidth that a softmax over rows too long for one warp
-/// reaches when they do not start at addresses that vector loads require; 1 for
-/// every other kernel.
+/// reaches if their addresses are not aligned for vector loads; 1 for every
+/// other kernel.
 double RowAlignmentShare(const Kernel& kernel);
 
 }  // namespace foretell::cost

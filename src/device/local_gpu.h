@@ -5,7 +5,7 @@
 
 namespace foretell::device {
 
-/// Where the NVIDIA driver describes its GPUs, one folder each.
+/// Folder in which the NVIDIA driver describes its GPUs, one subfolder each.
 inline constexpr char kDriverGpus[] = "/proc/driver/nvidia/gpus";
 
 /// The model of the first GPU of this machine as the driver names it, such as

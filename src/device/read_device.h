@@ -22,12 +22,12 @@ DeviceSpec ReadDevice(std::string_view json, std::string_view origin);
 std::vector<DeclaredContext> ReadContexts(std::string_view json,
                                           std::string_view origin);
 
-/// Checks what several fields of a device must satisfy together: slices,
-/// slots, placements and memory of the profiles. Errors as ReadDevice.
+/// Checks constraints between fields of a device: slices, slots, placements and
+/// memory of the profiles. Errors as ReadDevice.
 void CheckConsistency(const DeviceSpec& device, std::string_view origin);
 
-/// Most instances of `profile` alone that placement and slices of `device`
-/// leave room for.
+/// Most instances of `profile` alone that the placements and slices of `device`
+/// allow.
 int MaxPlaceable(const DeviceSpec& device, const MigProfile& profile);
 
 }  // namespace foretell::device

@@ -16,7 +16,7 @@ enum class Encoding : std::uint8_t {
   kSignedLog2,  ///< sign(x) log2(1 + |x|) / divisor.
 };
 
-/// One slot: its words for people and its arithmetic for the code.
+/// A slot: its description and its computation.
 struct NodeFeature {
   std::string_view name;
   std::string_view meaning;

@@ -14,7 +14,7 @@
 
 namespace foretell::learned {
 
-/// Where a number of a graph as a whole comes from.
+/// Source of a number that describes a whole graph.
 enum class ColumnSource {
   kStatic,       ///< The static features: "macs", "batch", ….
   kDevice,       ///< The GPU: "sms", ….
@@ -25,11 +25,12 @@ enum class ColumnSource {
 std::string_view ColumnSourceName(ColumnSource source);
 std::optional<ColumnSource> ParseColumnSource(std::string_view name);
 
-/// Which number of a graph a network sees in addition to its nodes.
+/// Identifies a number of a graph that a network receives in addition to its
+/// nodes.
 struct ColumnKey {
   ColumnSource source = ColumnSource::kStatic;
   std::string key;         ///< A name within the source.
-  std::string value = {};  ///< Text that a kSetting column asks for.
+  std::string value = {};  ///< Text that a kSetting column compares with.
 
   bool operator==(const ColumnKey&) const = default;
 };
@@ -40,7 +41,7 @@ std::string ToString(const ColumnKey& key);
 /// Throws Error(kCorrupt) for a setting's column without a value.
 ColumnKey ParseColumnKey(std::string_view text);
 
-/// A number that a network sees, with its scale.
+/// A number that a network receives, with its scale.
 struct InputColumn {
   ColumnKey key;
   double offset = 0;
@@ -49,7 +50,7 @@ struct InputColumn {
   bool operator==(const InputColumn&) const = default;
 };
 
-/// Where columns come from.
+/// Sources of columns.
 struct InputSource {
   const StaticFeatures* statics = nullptr;
   const DeviceSpec* device = nullptr;      ///< For kDevice.

@@ -12,7 +12,7 @@
 
 namespace foretell::learned {
 
-/// Which edges networks see.
+/// Edges that a network receives.
 enum class EdgeKind {
   kDataFlow,  ///< From producers to consumers.
   kChain,     ///< From every node to the next one, as DIPPM's released code.
@@ -22,42 +22,43 @@ enum class EdgeKind {
 std::string_view EdgeKindName(EdgeKind kind);
 std::optional<EdgeKind> ParseEdgeKind(std::string_view name);
 
-/// What a network sees of a graph, and how that is made: MakeInput follows it
-/// in training and in prediction. A checkpoint carries it.
+/// Input of a network for a graph and how to compute it: used by MakeInput in
+/// training and prediction, and stored in checkpoints.
 struct InputRecipe {
-  /// The network sees terms instead of operators.
+  /// The network receives terms instead of operators.
   std::optional<TermSet> terms = {};
   EdgeKind edges = EdgeKind::kDataFlow;  ///< Between operators, or terms.
   bool node_costs = false;               ///< Operators show NodeCosts, too.
   /// Numbers of the graph as a whole, in the order of the network's inputs.
   std::vector<InputColumn> columns = {};
-  /// A first estimate, which kPrior columns show: "analytic", …; empty: the
-  /// network predicts alone. A graph network corrects it. A term network, which
-  /// corrects terms of its own, is averaged with it.
+  /// A first estimate, which kPrior columns show: "analytic", …; empty: none. A
+  /// graph network corrects it; a term network, which corrects its own terms,
+  /// is averaged with it.
   std::string prior = {};
   /// Name of the context model of the prior and of terms of memory; empty: the
   /// catalogue's default.
   std::string context = {};
-  Host host = Host::kPython;  ///< Calls the operators of prior and costs.
-  /// Labels are of networks as they were before an exporter folded their batch
-  /// norms: terms, prior and costs are of a Run with `restore_folded_norms`.
+  Host host = Host::kPython;  ///< Host runtime of prior and costs. Labels are
+                              ///< from networks whose batch norms were not
+                              ///< folded: terms, prior and costs use a Run with
+                              ///< `restore_folded_norms`.
   bool restore_folded_norms = true;
 
   /// Texts of the label's setting that columns show, each field once.
   std::vector<std::string> SettingKeys() const;
   bool AveragesPrior() const { return terms && !prior.empty(); }
-  /// What the network's output is a multiple of: of `priors` that of `target`,
-  /// or 1 if there is no prior to correct.
+  /// Factor of the network's output: the prior of `target` in `priors`, or 1 if
+  /// there is no prior to correct.
   double FactorOf(const TargetValues& priors, Target target) const;
-  /// The prediction when the network's is `learned`: itself, or the geometric
-  /// mean with the prior if that is averaged.
+  /// The final prediction: `learned`, or its geometric mean with the prior if
+  /// they are averaged.
   double Combine(double learned, const TargetValues& priors,
                  Target target) const;
   bool operator==(const InputRecipe&) const = default;
 };
 
-/// `run` as networks with this recipe learned it: with the recipe's host and
-/// treatment of folded norms, and on boards at their own power limit.
+/// `run` as in the training of networks with this recipe: with its host and
+/// treatment of folded norms, and the board's default power limit.
 Run RunAsLearned(const Run& run, const InputRecipe& recipe);
 
 /// The keys of columns, without their scales.

@@ -11,7 +11,7 @@
 
 namespace foretell::cost {
 
-/// A kernel on a machine, as the features see it.
+/// A kernel on a machine, as input of the features.
 struct KernelFacts {
   const Kernel& kernel;
   const Machine& machine;
@@ -27,7 +27,7 @@ enum class KernelEncoding : std::uint8_t {
   kLog2Of1,  ///< log2(1 + x) / divisor - offset.
 };
 
-/// One slot: its words for people and its arithmetic for the code.
+/// A slot: its description and its computation.
 struct KernelFeature {
   std::string_view name;
   std::string_view meaning;
@@ -37,7 +37,7 @@ struct KernelFeature {
   double (*quantity)(const KernelFacts&);
 };
 
-/// Slots that the kernel alone decides; the rest depends on device and mode.
+/// Slots that depend on the kernel alone; the others also on device and mode.
 inline constexpr int kNumOwnKernelFeatures = 33;
 inline constexpr int kNumKernelFeatures = 46;
 
@@ -45,7 +45,7 @@ inline constexpr int kNumKernelFeatures = 46;
 extern const std::array<KernelFeature, kNumKernelFeatures> kKernelFeatures;
 
 /// Time of the kernel by the cost model, in microseconds, without its launch
-/// and without what threads do one after the other.
+/// and without serial work of its threads.
 double WorkUs(const Kernel& kernel, const Machine& machine);
 
 /// Numbers that describe `kernel` on `machine` to a learned model, in the order

@@ -23,8 +23,8 @@ struct NodeCosts {
 /// Names of the columns, in their order.
 std::vector<std::string_view> NodeCostNames();
 
-/// At the full clock, whatever power that draws: what a limit costs in time is
-/// learned. Throws Error(kInvalidArgument) as EstimateCost does.
+/// At the full clock, ignoring the power limit, whose effect is learned. Throws
+/// Error(kInvalidArgument) as EstimateCost does.
 NodeCosts NodeCostsOf(const OperatorGraph& graph, const DeviceSpec& device,
                       const CostOptions& options);
 

@@ -12,7 +12,7 @@ namespace foretell {
 inline constexpr std::size_t kOutputDims = 4;
 
 /// Plain quantities of one operator from which its features are encoded.
-/// What does not apply to an operator is 0.
+/// Quantities that do not apply to an operator are 0.
 struct NodeFacts {
   OperatorClass op_class = OperatorClass::kOther;
   Phase phase = Phase::kForward;
@@ -25,14 +25,13 @@ struct NodeFacts {
   double dilation = 0;
   double groups = 0;
   bool depthwise = false;
-  /// Channels or features that an output element is summed over, and those
-  /// that come out.
+  /// Input channels or features summed per output element, and output channels.
   double channels_in = 0;
   double channels_out = 0;
   /// First result; dimensions beyond the fourth are multiplied into it.
   std::array<double, kOutputDims> output_dims = {};
   double macs = 0;
-  double input_bytes = 0;      ///< Distinct tensor inputs but weights.
+  double input_bytes = 0;      ///< Distinct tensor inputs except weights.
   double output_bytes = 0;     ///< All results.
   double weight_bytes = 0;     ///< Distinct inputs that are weights or buffers.
   double element_bytes = 0;    ///< Element size of the first result.
@@ -41,7 +40,7 @@ struct NodeFacts {
 
 NodeFacts FactsOf(const OperatorGraph& graph, const Node& node);
 
-/// True if `id` looks at the storage of a parameter or buffer.
+/// True if `id` is in the storage of a parameter or buffer.
 bool IsWeight(const OperatorGraph& graph, ValueId id);
 
 }  // namespace foretell

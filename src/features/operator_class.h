@@ -6,7 +6,7 @@
 
 namespace foretell {
 
-/// Operators grouped by what limits them on a GPU: the one-hot part of the node
+/// Operators grouped by their bottleneck on a GPU: the one-hot part of the node
 /// features. Coarser than OpKind, so that an operator seldom seen in training
 /// shares its slot with common ones.
 enum class OperatorClass : std::uint8_t {

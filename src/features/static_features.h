@@ -4,8 +4,9 @@
 
 namespace foretell {
 
-/// What an exporter may write for a fully connected layer: a linear layer, a
-/// product of two matrices (mm, addmm), or of anything with a weight matrix.
+/// True for any form in which exporters write a fully connected layer: a linear
+/// layer, a product of two matrices (mm, addmm), or of anything with a weight
+/// matrix.
 bool IsDense(const OperatorGraph& graph, const Node& node);
 
 }  // namespace foretell

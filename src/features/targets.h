@@ -37,7 +37,7 @@ inline bool IsKnown(double value) { return !std::isnan(value); }
 
 inline constexpr TargetValues kNoValues = {kUnknown, kUnknown, kUnknown};
 
-/// How numbers of a target become what a network puts out.
+/// Mapping between values of a target and outputs of a network.
 enum class ScaleKind {
   /// (log(value / prior) - mean) / deviation; the prior is 1 without one.
   kLog,
@@ -58,10 +58,10 @@ struct TargetScale {
   bool operator==(const TargetScale&) const = default;
 };
 
-/// What the network is to put out for `value`, after Activate for kDippm.
+/// The network output for `value`, after Activate for kDippm.
 double Encode(const TargetScale& scale, double value, double prior);
 /// The value that the activated output represents: the inverse of Encode.
-/// Finite for every finite output: exponents are held within ±60 of the
+/// Finite for every finite output: exponents are clamped to ±60 around the
 /// prior's.
 double Decode(const TargetScale& scale, double output, double prior);
 

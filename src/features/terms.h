@@ -16,20 +16,20 @@
 
 namespace foretell::learned {
 
-/// What a figure is the sum of.
+/// Kind of terms that sum to a figure.
 enum class TermSet {
   kKernels,  ///< Latency: the kernels of a forward pass, launches, a constant.
-  /// As kKernels, but of the device a term shows only what the kernel makes of
-  /// it: features that name the device would be of no use on another one.
+  /// As kKernels, but terms describe the device only through the kernel's
+  /// behavior on it, so that corrections transfer to other devices.
   kPortableKernels,
   kReplay,  ///< Memory of training: a replay of one step, and the rest.
-  /// As kPortableKernels, but every kernel for itself, with edges from those
-  /// that write to those that read.
+  /// As kPortableKernels, but one term per kernel, with edges from writers to
+  /// readers.
   kKernelGraph,
 };
 
-/// A figure of a graph as a sum of terms, each with an amount that physics
-/// gives and a class: terms of one class are corrected alike.
+/// A figure of a graph as a sum of terms, each with an analytic amount and a
+/// class; terms of one class get the same correction.
 struct TermTable {
   std::vector<std::int32_t> classes;  ///< [num_terms], below num_classes.
   std::vector<float> features;        ///< [num_terms, num_features].
@@ -42,20 +42,20 @@ struct TermTable {
   std::size_t num_terms() const { return amounts.size(); }
 };
 
-/// What the terms of a set add up to, and the widths of its tables.
+/// Totals of a set of terms, and the widths of its tables.
 struct TermLayout {
   Target target = Target::kLatency;
   int num_classes = 0;
-  /// Classes from here on are corrected by one number each; those before it by
-  /// what a network makes of the features.
+  /// Classes >= this one are corrected by one number each; earlier ones by a
+  /// network's output for the features.
   int first_plain_class = 0;
   int num_features = 0;
   int num_totals = 0;
-  bool has_edges = false;  ///< Corrections depend on neighbours, too.
+  bool has_edges = false;  ///< Corrections also depend on neighbours.
 };
 
-/// Classes of kKernels: those of cost::KernelClass up to kOther, which stands
-/// for all that follow it, then these.
+/// Classes of kKernels: those of cost::KernelClass up to kOther, which
+/// represents all classes after it, then these.
 inline constexpr int kLaunchClass =
     static_cast<int>(cost::KernelClass::kOther) + 1;
 inline constexpr int kStepClass = kLaunchClass + 1;
@@ -72,7 +72,7 @@ inline constexpr std::array<std::string_view, 9> kKernelTotals = {
     "torch_from_2_5"};
 inline constexpr int kNumReplayTotals = 37;
 
-/// What decides the terms of a graph, in addition to their set.
+/// Settings that determine the terms of a graph, in addition to their set.
 struct TermContext {
   const DeviceSpec& device;
   const Run& run;               ///< How kernels run.
@@ -80,10 +80,9 @@ struct TermContext {
 };
 
 /// Time of a forward pass in ms: equal kernels once with their count, at 60 %
-/// of the peaks that bound them, then 3 us per launch, 50 us per step, and what
-/// threads do one after the other beyond that.
-/// Throws Error(kInvalidArgument) as cost::ExpandKernels and
-/// cost::KernelFeatures do.
+/// of the peaks that bound them, then 3 us per launch, 50 us per step, and
+/// serial work of threads beyond that. Throws Error(kInvalidArgument) as
+/// cost::ExpandKernels and cost::KernelFeatures do.
 TermTable KernelTerms(const OperatorGraph& graph, const TermContext& context);
 /// The same for TermSet::kPortableKernels.
 TermTable PortableKernelTerms(const OperatorGraph& graph,
@@ -97,13 +96,13 @@ TermTable KernelGraphTerms(const OperatorGraph& graph,
 /// inputs. Throws Error(kInvalidArgument) as SimulateMemory does.
 TermTable ReplayTerms(const OperatorGraph& graph, const TermContext& context);
 
-/// All that is particular to a set.
+/// Properties of a set.
 struct TermSetRow {
   TermSet set;
   std::string_view name;  ///< In files and flags.
-  /// Grows when terms of one graph change so far that a network which learned
-  /// from the former ones is off: kernels are listed otherwise. 1: under
-  /// autocast and in attention, by rules instead of the calls of a trace.
+  /// Incremented when terms of a graph change so much that networks trained on
+  /// earlier ones become inaccurate. 1: under autocast and in attention, by
+  /// rules instead of the calls of a trace.
   int version;
   TermLayout layout;
   TermTable (*make)(const OperatorGraph& graph, const TermContext& context);

@@ -9,7 +9,7 @@
 
 namespace foretell {
 
-/// Which tensor of a node an attribute counts dimensions of.
+/// Tensor of a node whose dimensions an attribute counts.
 enum class CountedTensor : std::uint8_t {
   kFirst,   ///< The first operand.
   kSecond,  ///< The second operand.
@@ -17,7 +17,7 @@ enum class CountedTensor : std::uint8_t {
   kWidest,  ///< Whatever has most dimensions: operands that are broadcast.
 };
 
-/// What the value of an attribute is.
+/// Form of an attribute's value.
 enum class AttributeForm : std::uint8_t {
   kDim,          ///< A dimension, from the end where negative.
   kDims,         ///< Different dimensions, or one.
@@ -33,7 +33,7 @@ enum class AttributeForm : std::uint8_t {
   kIntegersOrText,  ///< Integers, or a word for them.
 };
 
-/// What an attribute may be. Limits hold for each integer of a list.
+/// Valid values of an attribute. Limits apply to each integer of a list.
 struct AttributeRule {
   AttributeForm form = AttributeForm::kInteger;
   std::int64_t least = 0;

@@ -6,12 +6,12 @@
 
 namespace foretell {
 
-/// The part of a module path that names the block which an operator is in;
-/// empty where it is in none.
+/// The part of a module path that names the operator's block; empty if it is in
+/// none.
 using BlockOf = std::function<std::string(std::string_view scope)>;
 
 /// Blocks whose path from the root is `pattern`, with "*" for any one name.
-/// Names end at a dot or a slash; a slash in front counts for nothing.
+/// Names end at a dot or a slash; a leading slash is ignored.
 BlockOf BlocksOfPath(const std::string& pattern);
 
 /// Blocks whose path ends with its number of order `level`, from 0.

@@ -21,8 +21,8 @@ inline constexpr std::string_view kColumnsShare = "columns";
 inline constexpr std::string_view kRowsShare = "rows";
 inline constexpr std::string_view kWholeShare = "whole";
 
-/// Attribute of copies in such a graph: the operand is whole, the result what a
-/// GPU has of it. Its value names the plan.
+/// Attribute of copies in such a graph: the operand is the whole tensor, the
+/// result the part of one GPU. Its value names the plan.
 inline constexpr std::string_view kOwnPartAttribute = "own_part";
 
 /// Operators of OpKind::kCollective.
@@ -32,13 +32,13 @@ inline constexpr std::string_view kReduceScatter =
     "c10d::_reduce_scatter_base_";
 inline constexpr std::string_view kBroadcast = "c10d::broadcast_";
 
-/// What GPUs exchange in one go. The node begins once its inputs are there, and
+/// An exchange between GPUs. The node starts once its inputs are computed, and
 /// readers of its results wait for it.
 struct Collective {
   std::string_view target;  ///< One of those above.
   std::string_view plan;    ///< ToString of the ParallelSpec.
   std::int64_t gpus = 0;
-  /// Of the whole tensor: what is gathered, reduced, scattered or sent.
+  /// Bytes of the whole tensor that is gathered, reduced, scattered or sent.
   std::int64_t bytes = 0;
 };
 
@@ -52,7 +52,7 @@ struct SharedLayerCounts {
 /// Empty for a graph that does not share layers.
 std::optional<SharedLayerCounts> CountSharedLayers(const OperatorGraph& graph);
 
-/// Empty for a node of another kind. It looks at `node`.
+/// Empty for a node of another kind. It refers to `node`.
 std::optional<Collective> CollectiveOf(const Node& node);
 
 }  // namespace foretell

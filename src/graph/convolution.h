@@ -8,11 +8,11 @@
 
 namespace foretell {
 
-/// The tensors and sizes of a convolution, whichever operator computes it: one
-/// forward, one transposed, or the backward operator of either. The one place
-/// that knows where each of them keeps its operands.
+/// The tensors and sizes of a convolution in any operator: one forward, one
+/// transposed, or the backward operator of either. The only code that knows the
+/// positions of their operands.
 struct Convolution {
-  const TensorType* input = nullptr;   ///< Images [n, c, …] that it reads.
+  const TensorType* input = nullptr;   ///< Input images [n, c, …].
   const TensorType* weight = nullptr;  ///< [out, in / groups, …]; transposed:
                                        ///< [in, out / groups, …].
   const TensorType* output = nullptr;  ///< Result, or the gradient of it.
