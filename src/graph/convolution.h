@@ -52,16 +52,16 @@ constexpr bool IsConvolution(OpKind kind) {
 /// The convolution that `node` computes; empty for nodes of other kinds, and
 /// for a weight of fewer than two dimensions.
 ///
-/// Throws Error(kInvalidArgument) for a convolution that lacks an operand or a
-/// result, whose ranks do not belong together, or whose images, windows and
-/// weights have more elements than a tensor may have: products of its sizes fit
-/// int64. GraphBuilder calls it, so the nodes of a graph do not throw. Points
-/// into `graph`.
+/// Throws Error(kInvalidArgument) for a convolution with a missing operand or
+/// result, mismatched ranks, or images, windows and weights with more elements
+/// than a tensor may have, so that products of its sizes fit int64.
+/// GraphBuilder calls it, so nodes of a graph do not throw. Points into
+/// `graph`.
 std::optional<Convolution> ConvolutionOf(const OperatorGraph& graph,
                                          const Node& node);
 
-/// Gradients that a backward operator is asked for: the input's, the weight's
-/// and the bias', all without an `output_mask`.
+/// Gradients requested from a backward operator: of the input, the weight and
+/// the bias; all of them without an `output_mask`.
 struct WantedGradients {
   bool input = true;
   bool weight = true;

@@ -7,7 +7,7 @@
 
 namespace foretell {
 
-/// What replaces the tensors and storages of an old graph in a new one.
+/// Maps tensors and storages of an old graph to a new one.
 struct CallMapping {
   std::function<ValueId(ValueId)> value;
   std::function<StorageId(StorageId)> storage;  ///< kNone: absent there.
@@ -15,9 +15,9 @@ struct CallMapping {
   std::function<std::string(const std::string&)> name;
 };
 
-/// Adds the calls that `node` of `graph` makes inside to `added`, its copy in
-/// `builder`, whose results are there. Adds none where the new graph lacks a
-/// storage that they use.
+/// Adds the calls inside `node` of `graph` to `added`, its copy in `builder`,
+/// whose results exist already. Adds none if the new graph lacks a storage that
+/// they use.
 void CopyCalls(const OperatorGraph& graph, NodeId node,
                const CallMapping& mapping, NodeId added, GraphBuilder& builder);
 

@@ -7,8 +7,8 @@
 
 namespace foretell {
 
-/// ParseGraph that calls `watch` every 64 KiB of text, as its cost is looked
-/// after. What `watch` throws ends the parsing; an Error gets the place in the
+/// As ParseGraph, but calls `watch` every 64 KiB of text, to limit its cost. An
+/// exception of `watch` ends the parsing; an Error gets the position in the
 /// text.
 OperatorGraph ParseGraphWatched(std::string_view text, std::string_view origin,
                                 const std::function<void()>& watch);

@@ -19,7 +19,7 @@ constexpr std::size_t IndexOf(std::int32_t id) {
   return static_cast<std::size_t>(id);
 }
 
-/// A run of forward operators that is computed again.
+/// A run of forward operators to recompute.
 struct RecomputedBlock {
   NodeId first = kNone;
   NodeId last = kNone;
@@ -38,8 +38,8 @@ struct StorageLife {
 };
 std::vector<StorageLife> StorageLives(const OperatorGraph& graph);
 
-/// The blocks of `graph` that have anything to compute again, and the moment
-/// from which on each storage that dies early is gone.
+/// The recomputed blocks of `graph`, and the time at which each storage is
+/// freed early.
 struct RecomputePlan {
   std::vector<RecomputedBlock> blocks;
   std::vector<NodeId> early_death;  ///< By storage; kNever: as it was.

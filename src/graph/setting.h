@@ -7,7 +7,7 @@
 
 namespace foretell {
 
-/// What a label was measured under: the fields of its JSON object, each as
+/// Conditions of a label's measurement: the fields of its JSON object, each as
 /// text.
 class Setting {
  public:
@@ -19,7 +19,7 @@ class Setting {
   /// "torch".
   explicit Setting(const Run& run);
 
-  /// Adds a field, or gives it another text.
+  /// Sets the text of a field.
   void Set(const std::string& key, const std::string& value);
   /// A JSON object of texts.
   std::string ToJson() const;
@@ -29,19 +29,19 @@ class Setting {
 
   /// How the label's network ran: "autocast" is true; "memory_format" is "nhwc"
   /// or "channels_last"; "group_norm" and "layer_norm" are "half"; the version
-  /// of PyTorch is the first number in "torch", "framework" or "libtorch". What
-  /// is missing is as in Run.
+  /// of PyTorch is the first number in "torch", "framework" or "libtorch".
+  /// Missing fields default as in Run.
   Run ToRun() const;
 
  private:
   std::map<std::string, std::string> values_;
 };
 
-/// What a trace under `run` shows that one under Run's defaults does not, apart
-/// from mode, precision and optimizer: a Setting's JSON with "autocast",
+/// Identifies how a trace under `run` differs from one under Run's defaults,
+/// apart from mode, precision and optimizer: a Setting's JSON with "autocast",
 /// "grad_mode", "memory_format", the norms' types, and as "torch" one version
-/// for all whose traces are the same. Empty where the two traces are the same.
-/// Runs of equal text have one graph.
+/// for all with the same traces. Empty if the traces are the same. Runs with
+/// equal text share a graph.
 std::string TracedSetting(const Run& run);
 
 }  // namespace foretell

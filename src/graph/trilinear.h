@@ -10,8 +10,8 @@
 
 namespace foretell {
 
-/// Which dimensions a sum of products of three tensors goes over, as PyTorch's
-/// `_trilinear` has it: every operand lacks those that it is expanded along.
+/// The dimensions of a sum of products of three tensors, as in PyTorch's
+/// `_trilinear`: every operand lacks those that it is expanded along.
 struct Trilinear {
   static constexpr std::size_t kOperands = 3;
 
@@ -26,8 +26,8 @@ struct Trilinear {
   std::int64_t unrolled = 0;         ///< That of the loop.
 };
 
-/// Reads the attributes of a `_trilinear`; empty where they do not fit the
-/// shapes of its operands.
+/// Reads the attributes of a `_trilinear`; empty if they do not fit the shapes
+/// of its operands.
 std::optional<Trilinear> ReadTrilinear(
     const Node& node, const std::array<Shape, Trilinear::kOperands>& shapes);
 

@@ -7,16 +7,15 @@
 
 namespace foretell {
 
-/// Whether PyTorch on a GPU runs a convolution without cuDNN: for one image and
-/// one group after the other it unfolds the image into columns, a row per
-/// element of the window, and multiplies them. `half`: its operands are of 16
-/// bits.
+/// True if PyTorch on a GPU runs a convolution without cuDNN: for each image
+/// and group it unfolds the image into columns, a row per element of the
+/// window, and multiplies them. `half`: its operands are of 16 bits.
 ///
 /// 2.9 does so with contiguous images of three dimensions and a window of more
 /// than one element where cuDNN is 9.8 to 9.14 (pull request 163581,
 /// `use_cudnn` in aten/src/ATen/native/Convolution.cpp), and is installed with
 /// 9.10 or 9.13; users find 2.10 without it (issues 174051, 177406). Depthwise
-/// convolutions have a kernel of their own.
+/// convolutions have a separate kernel.
 bool RunsUnfolded(const Convolution& convolution, bool half,
                   const TorchVersion& torch);
 
@@ -25,8 +24,8 @@ bool RunsUnfolded(const Convolution& convolution, bool half,
 bool RunsUnfolded(const OperatorGraph& graph, const Node& node,
                   const TorchVersion& torch);
 
-/// The columns of one image and one group: those of the input, of a transposed
-/// convolution those of the output.
+/// The columns of one image and one group: of the input, or of the output for a
+/// transposed convolution.
 struct Columns {
   std::int64_t rows = 0;       ///< Channels times elements of the window.
   std::int64_t positions = 0;  ///< Per row.

@@ -8,10 +8,10 @@
 namespace foretell::host {
 
 /// ATen operators of several kinds, called from C++ on tensors of a few values,
-/// on the CPU and on meta, with and without autograd. No GPU is needed, and
-/// none is used: what is timed is how LibTorch finds the operator, checks it,
-/// records it and makes its result. LibTorch keeps to one CPU thread from now
-/// on: others would wait for work by spinning.
+/// on the CPU and on meta, with and without autograd. Uses no GPU: the time is
+/// LibTorch's for finding the operator, checking it, recording it and creating
+/// its result. Sets LibTorch to one CPU thread: others would spin while waiting
+/// for work.
 std::vector<Probe> DispatchProbes();
 
 /// Version of the LibTorch that the probes call: "2.13.0".

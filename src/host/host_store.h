@@ -16,10 +16,10 @@ class HostStore {
   /// path $HOME/.config/foretell/hosts; no folder if neither is set.
   static HostStore OfUser();
 
-  /// Writes a host under its name, replacing one that had it, and makes the
+  /// Writes a host under its name, replacing an existing one, and creates the
   /// folder if it does not exist. Returns the path. Throws what CheckHostName
-  /// does, Error(kNotFound) without a folder, and Error(kIo) that names what
-  /// cannot be written.
+  /// does, Error(kNotFound) without a folder, and Error(kIo) that names the
+  /// path that cannot be written.
   std::string Put(const MeasuredHost& host) const;
 
   /// The host of this name; if `name` has a '/' or ends in ".json", the one in

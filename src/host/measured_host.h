@@ -10,7 +10,7 @@
 
 namespace foretell::host {
 
-/// What `foretell host` finds out about a machine.
+/// Result of `foretell host` for a machine.
 struct MeasuredHost {
   HostSpec spec;            ///< Its name is empty until one is given.
   std::string cpu;          ///< Model; empty if a file does not state it.
@@ -26,12 +26,13 @@ struct MeasuredHost {
 const MeasuredHost& ReferenceHost();
 
 /// The factor of a host: that of `reference` times the median, over the probes
-/// of both, of own time / reference's time. Its spread joins that of the
-/// reference and how much operators disagree: e to the median deviation of the
-/// ratios' logarithms, as the standard deviation of a normal distribution.
+/// of both, of own time / reference's time. Its spread combines that of the
+/// reference and the disagreement of operators: e to the median absolute
+/// deviation of the ratios' logarithms, scaled to the standard deviation of a
+/// normal distribution.
 ///
-/// Throws Error(kInvalidArgument) where they have no probe in common, and for a
-/// time that is not more than 0.
+/// Throws Error(kInvalidArgument) if they have no probe in common, and for a
+/// time <= 0.
 HostSpec CompareHosts(std::span<const ProbeTime> probes,
                       const MeasuredHost& reference);
 
@@ -40,13 +41,13 @@ const ProbeTime* FindProbe(const MeasuredHost& host, const ProbeTime& call);
 
 /// Throws Error(kInvalidArgument) unless `name` is valid for a host: 1 to 64
 /// letters, digits, '.', '_' and '-', the first a letter or a digit; "python"
-/// and "cpp" mean something else.
+/// and "cpp" are reserved.
 void CheckHostName(std::string_view name);
 
-/// A JSON document, and back: `name`, `factor` and `spread` are needed, all
-/// else may be missing. Throws Error(kCorrupt) that names `origin`, the field
-/// and its value: for factors outside 0.01 to 100, spreads outside 1 to 100,
-/// names that CheckHostName refuses and fields that are unknown.
+/// A JSON document, and back: `name`, `factor` and `spread` are required, other
+/// fields optional. Throws Error(kCorrupt) that names `origin`, the field and
+/// its value: for factors outside 0.01 to 100, spreads outside 1 to 100, names
+/// that CheckHostName refuses and fields that are unknown.
 std::string HostToJson(const MeasuredHost& host);
 MeasuredHost HostFromJson(std::string_view json, const std::string& origin);
 

@@ -4,7 +4,7 @@
 
 namespace foretell::host {
 
-/// CPU time of one operator called again and again on tiny tensors.
+/// CPU time of one operator called repeatedly on tiny tensors.
 struct ProbeTime {
   std::string probe;    ///< ATen's name: "add".
   std::string kind;     ///< "elementwise", "product", "view", ….
@@ -12,7 +12,7 @@ struct ProbeTime {
   bool grad = false;    ///< Autograd recorded it.
   double us = 0;        ///< Of the fastest batch of calls, per call.
 
-  /// Whether both are of the same operator called in the same way.
+  /// True if both are for the same operator called in the same way.
   bool IsOfSameCall(const ProbeTime& other) const {
     return probe == other.probe && tensors == other.tensors &&
            grad == other.grad;

@@ -9,7 +9,7 @@
 
 namespace foretell::host {
 
-/// An operator that can be called, and what its time is filed under.
+/// An operator to call, and the key of its time.
 struct Probe {
   ProbeTime what;  ///< Its time is not filled.
   std::function<void()> call;
@@ -21,15 +21,15 @@ struct ProbeOptions {
   int calls = 200;   ///< Calls per batch, >= 1.
 };
 
-/// Microseconds since some moment.
+/// Microseconds since a fixed time.
 using ClockUs = std::function<double()>;
 
 /// CPU time of the calling thread: waiting for others does not count.
 double ThreadTimeUs();
 
-/// Times every probe: its fastest batch, as what else a machine does only adds
-/// time. Batches of all probes take turns, so that a machine that changes its
-/// pace does so for all of them alike.
+/// Times every probe by its fastest batch, because other load only adds time.
+/// Interleaves batches of all probes, so that changes in the machine's speed
+/// affect all alike.
 std::vector<ProbeTime> TimeProbes(std::span<const Probe> probes,
                                   const ClockUs& now_us,
                                   const ProbeOptions& options = {});

@@ -28,12 +28,11 @@ class NvmlEnergy final : public EnergyCounter {
 };
 
 /// A CUDA device, through those interfaces of LibTorch that are the same in its
-/// builds with and without CUDA: events, allocator statistics, streams. So
-/// there is one source, which serves a GPU as soon as the LibTorch it is linked
-/// with has one.
+/// builds with and without CUDA: events, allocator statistics, streams. So the
+/// same source supports a GPU if the linked LibTorch does.
 class AcceleratorBackend final : public DeviceBackend {
  public:
-  /// Starts CUDA on `device` and learns the context's size. `uuid` is the MIG
+  /// Starts CUDA on `device` and measures the context's size. `uuid` is the MIG
   /// instance's, empty for a whole GPU; `nvml_library` as in MeasureOptions.
   AcceleratorBackend(c10::Device device, const std::string& uuid,
                      const std::string& nvml_library);

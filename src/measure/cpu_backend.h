@@ -11,7 +11,7 @@
 
 namespace foretell::measure {
 
-/// Sums the live bytes of all storages and remembers the most.
+/// Sums the live bytes of all storages and tracks the peak.
 class PeakBytes final : public StorageListener {
  public:
   std::int32_t OnAllocate(std::size_t bytes) override;
@@ -28,10 +28,10 @@ class PeakBytes final : public StorageListener {
   std::int64_t peak_bytes_ = 0;
 };
 
-/// The host's processor: wall clock, counted storages, RAPL. Counts what the
-/// thread that made it allocates, which is where LibTorch makes all tensors of
-/// a run on the CPU; scratch memory that kernels allocate by malloc only shows
-/// in the peak of the resident set.
+/// The host's processor: wall clock, counted storages, RAPL. Counts allocations
+/// of the thread that created it, where LibTorch allocates all tensors of a run
+/// on the CPU; scratch memory that kernels allocate with malloc appears only in
+/// the peak resident set.
 class CpuBackend final : public DeviceBackend {
  public:
   /// `powercap_folder` as in MeasureOptions.

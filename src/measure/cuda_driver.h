@@ -14,7 +14,7 @@ std::string FormatUuid(const std::array<unsigned char, 16>& bytes);
 /// What the CUDA driver reports about device `ordinal` of this process. Neither
 /// call makes a context, so neither uses device memory.
 struct CudaDriverFacts {
-  std::string uuid;     ///< FormatUuid; a MIG instance has one of its own.
+  std::string uuid;     ///< FormatUuid; a MIG instance has its own.
   std::string version;  ///< Newest CUDA that the driver supports, "13.0".
 };
 Reading<CudaDriverFacts> AskCudaDriver(int ordinal);

@@ -11,28 +11,28 @@
 
 namespace foretell::measure {
 
-/// What a measurement needs of a device; one for CUDA, one for the CPU.
+/// Interface to a device for measurements; implemented for CUDA and the CPU.
 class DeviceBackend {
  public:
   virtual ~DeviceBackend() = default;
 
   virtual c10::Device device() const = 0;
-  /// From now on: gives cached memory back and forgets earlier peaks.
+  /// Releases cached memory and resets peaks.
   virtual void ResetPeaks() = 0;
   /// Performs `run` and returns the milliseconds that the device took,
   /// waiting for it to finish.
   virtual double TimeMs(const std::function<void()>& run) = 0;
-  /// Waits until everything asked for so far is done.
+  /// Waits until all submitted work is done.
   virtual void Synchronize() = 0;
 
-  /// Peaks since ResetPeaks and what the process holds now.
+  /// Peaks since ResetPeaks and the current memory of the process.
   virtual MeasuredMemory Memory(std::vector<MeasureNote>& notes) = 0;
   virtual DeviceState State(std::vector<MeasureNote>& notes) = 0;
   /// Hardware and driver; software flags come from LibTorch.
   virtual void Describe(MeasureEnvironment& environment,
                         std::vector<MeasureNote>& notes) = 0;
-  /// The device's energy meter, living as long as this object, or why it has
-  /// none.
+  /// The device's energy counter, valid as long as this object, or the reason
+  /// why it has none.
   virtual Reading<EnergyCounter*> Energy() = 0;
 };
 

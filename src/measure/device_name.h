@@ -6,10 +6,11 @@ namespace foretell::measure {
 
 enum class DeviceKind { kCpu, kCuda, kMig };
 
-/// A device as users name it.
+/// A device named by the user.
 struct DeviceName {
   DeviceKind kind = DeviceKind::kCpu;
-  int index = 0;  ///< Number of the GPU; 0 for kMig, which sees only itself.
+  int index = 0;  ///< Number of the GPU; 0 for kMig, whose process sees only
+                  ///< that instance.
   std::string mig_uuid;  ///< "MIG-…"; empty for other kinds.
 };
 

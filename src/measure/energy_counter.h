@@ -6,17 +6,17 @@
 
 namespace foretell::measure {
 
-/// A meter that only counts up, in steps.
+/// A monotonic energy counter that advances in steps.
 class EnergyCounter {
  public:
   virtual ~EnergyCounter() = default;
-  /// Joules since some fixed moment.
+  /// Joules since a fixed time.
   virtual Reading<double> ReadJ() = 0;
-  /// Where it reads: "nvml", "rapl".
+  /// Source of readings: "nvml", "rapl".
   virtual std::string source() const = 0;
 };
 
-/// Time as the energy window sees it; tests bring their own.
+/// Clock of the energy window; tests provide a fake one.
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -13,8 +13,7 @@ namespace foretell::measure {
 /// is bound to deterministic algorithms.
 void PrepareLibTorch(const MeasureRequest& request);
 
-/// Hardware, driver and LibTorch as they are now, and from `run` how the
-/// network runs.
+/// Current hardware, driver and LibTorch, and the run settings of `run`.
 MeasureEnvironment ReadEnvironment(DeviceBackend& device, const Run& run,
                                    std::vector<MeasureNote>& notes);
 

@@ -7,7 +7,7 @@
 
 namespace foretell::measure {
 
-/// What an exception from LibTorch or foretell means for a measurement.
+/// Meaning of an exception from LibTorch or foretell for a measurement.
 struct Failure {
   MeasureStatus status = MeasureStatus::kFailed;
   std::string message;  ///< First line.

@@ -40,8 +40,8 @@ void ReadFields(JsonObject object, const Fields& fields, T& values) {
          [&object](const char* key, auto& value) { object.Read(key, value); });
 }
 
-/// [{"name": "x", "dtype": "f32", "shape": [8, 3]}], and the field "inputs"
-/// back, where it is there.
+/// [{"name": "x", "dtype": "f32", "shape": [8, 3]}], and the inverse for an
+/// optional field "inputs".
 Json InputsToJson(const std::vector<BoundInput>& inputs);
 std::vector<BoundInput> ReadInputs(JsonObject& object);
 

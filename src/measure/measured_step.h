@@ -13,7 +13,7 @@
 
 namespace foretell::measure {
 
-/// What is timed: one forward pass, or one training step as TraceProgram
+/// The timed step: one forward pass, or one training step as TraceProgram
 /// traces it (zero gradients, forward, scalar loss, backward, optimizer). Both
 /// on random inputs that stay on the device, with random weights.
 class MeasuredStep {
@@ -22,14 +22,13 @@ class MeasuredStep {
   MeasuredStep(const Program& program, const std::vector<BoundInput>& inputs,
                const MeasureRequest& request, c10::Device device);
 
-  /// Asks the device for one step; does not wait for it.
+  /// Submits one step to the device; does not wait for it.
   void Run();
 
  private:
   void Infer();
   void Train();
-  /// Runs on copies of the inputs' handles, under autocast where that is
-  /// wanted.
+  /// Runs on copies of the inputs' handles, under autocast if requested.
   std::vector<at::Tensor> Forward();
 
   Mode mode_;

@@ -15,11 +15,11 @@ struct NvmlFunctions;
 /// else the environment variable FORETELL_NVML, else libnvidia-ml.so.1.
 std::string NvmlLibraryPath(const std::string& option);
 
-/// One GPU or MIG instance as NVIDIA's management library sees it.
+/// One GPU or MIG instance as reported by NVIDIA's management library.
 ///
-/// Every query may fail: the library may be old, the instance may not support
-/// it, a container may not allow it. The reason then names the function that
-/// failed and its error.
+/// Every query may fail: the library may be too old, the instance may not
+/// support it, a container may not allow it. The reason then names the failed
+/// function and its error.
 class NvmlDevice {
  public:
   /// The device with the UUID "GPU-…" or "MIG-…". Opens and initialises the
@@ -41,7 +41,7 @@ class NvmlDevice {
   Reading<int> MemoryClockMhz() const;
   Reading<int> TemperatureC() const;
   Reading<double> PowerLimitW() const;
-  /// Names of the reasons that hold clocks down now, in the order of their
+  /// Names of the current reasons for lowered clocks, in the order of their
   /// bits; unknown bits as hexadecimal numbers.
   Reading<std::vector<std::string>> ThrottleReasons() const;
 

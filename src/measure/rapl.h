@@ -11,12 +11,12 @@
 namespace foretell::measure {
 
 /// Energy of all processor packages, from Linux's power capping tree
-/// (`intel-rapl:N/energy_uj`, AMD's too). Counters wrap; this one does not, as
-/// long as it is read more often than they wrap (about once a minute or two).
+/// (`intel-rapl:N/energy_uj`, AMD's too). The hardware counters wrap; this one
+/// does not if it is read more often than they wrap (every minute or two).
 class RaplCounter final : public EnergyCounter {
  public:
-  /// The packages under `folder`, or why none can be read (on most machines
-  /// only root may).
+  /// The packages under `folder`, or the reason why none can be read (on most
+  /// machines only root may).
   static Reading<std::shared_ptr<RaplCounter>> Open(
       const std::filesystem::path& folder);
 

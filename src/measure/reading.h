@@ -9,7 +9,7 @@
 
 namespace foretell::measure {
 
-/// A value that a device was asked for: there, or the reason why not.
+/// A value read from a device, or the reason why it is missing.
 template <typename T>
 struct Reading {
   std::optional<T> value;
@@ -22,7 +22,7 @@ struct Reading {
   bool has_value() const { return value.has_value(); }
 };
 
-/// The value of `reading`; without one, adds a note why `what` is missing.
+/// The value of `reading`; if missing, adds a note with the reason for `what`.
 template <typename T>
 std::optional<T> ValueOrNote(const Reading<T>& reading, const char* what,
                              std::vector<MeasureNote>& notes) {

@@ -8,7 +8,7 @@
 
 namespace foretell::measure {
 
-/// What is measured, each in every combination with the others.
+/// Lists of settings to measure in all combinations.
 struct RequestLists {
   std::vector<std::string> models;
   std::vector<std::string> devices;

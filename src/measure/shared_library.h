@@ -7,8 +7,8 @@
 
 namespace foretell::measure {
 
-/// A library that is looked for when it is needed, because a machine without a
-/// GPU has none. Stays loaded: drivers do not like to be unloaded.
+/// A library that is loaded on demand, because a machine without a GPU lacks
+/// it. It is never unloaded, which drivers do not support well.
 class SharedLibrary {
  public:
   /// The loader's reason if there is no such library.

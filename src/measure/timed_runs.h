@@ -8,9 +8,9 @@
 
 namespace foretell::measure {
 
-/// Runs `step` warmup_runs times without looking, then until both min_runs runs
-/// and min_seconds seconds of `clock` have passed. Returns the milliseconds of
-/// each of the latter.
+/// Runs `step` warmup_runs times untimed, then until both min_runs runs and
+/// min_seconds seconds of `clock` have passed. Returns the milliseconds of each
+/// timed run.
 std::vector<double> TimeRuns(const std::function<void()>& step,
                              DeviceBackend& device, Clock& clock,
                              const MeasureOptions& options);

@@ -9,10 +9,10 @@ namespace foretell::memory {
 /// Index of a block in an allocator.
 using BlockId = std::int32_t;
 
-/// Blocks of segments, linked to their neighbours by index: what both
-/// allocators cut and merge. `Block` has address, bytes, requested, previous
-/// and next; -1 is no neighbour. Which blocks are free, and in which order they
-/// are searched, is up to the allocator.
+/// Blocks of segments, linked to their neighbours by index, which both
+/// allocators split and merge. `Block` has address, bytes, requested, previous
+/// and next; -1: no neighbour. The allocator tracks free blocks and their
+/// search order.
 template <typename Block>
 class BlockList {
  public:
@@ -35,7 +35,8 @@ class BlockList {
   /// Forgets a block that has no neighbours.
   void Drop(BlockId id) { unused_.push_back(id); }
 
-  /// Cuts the block to `bytes`; the rest, like it in all else, follows it.
+  /// Splits the block after `bytes`; the rest follows it as a block with the
+  /// same other fields.
   BlockId Cut(BlockId id, std::int64_t bytes) {
     Block rest = at(id);
     rest.address += bytes;

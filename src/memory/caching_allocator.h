@@ -19,8 +19,8 @@ inline constexpr std::int64_t kSmallRequestBytes = kMiB;
 
 /// The block that serves a request of `bytes`.
 std::int64_t BlockBytes(std::int64_t bytes);
-/// Throws Error(kInvalidArgument) where a request would bring the total of
-/// `state` beyond 2^60 bytes.
+/// Throws Error(kInvalidArgument) if a request would raise the total of `state`
+/// above 2^60 bytes.
 void RefuseEndlessRequest(std::int64_t bytes, const AllocatorState& state);
 
 /// PyTorch's CUDA caching allocator on one stream, without any memory.

@@ -7,21 +7,21 @@
 
 namespace foretell::memory {
 
-/// Peaks of one step from an empty allocator, in bytes. Where the step does not
-/// fit the allocator's limit they are those up to the request that failed.
+/// Peaks of one step from an empty allocator, in bytes. If the step does not
+/// fit the allocator's limit, they are those up to the failed request.
 struct ColdStep {
   std::int64_t allocated = 0;
   std::int64_t reserved = 0;
   bool fits = true;
 };
 
-/// Replays the very first step that a process runs: parameters, buffers and
-/// inputs, the forward pass and the backward pass. Optimizer state, which is
-/// made after that step's peak, and the optimizer itself are left out; so is
-/// what an earlier step left behind. The context of `options` is not used.
+/// Replays the first step of a process: parameters, buffers and inputs, the
+/// forward pass and the backward pass. Leaves out the optimizer and its state,
+/// which is allocated after that step's peak, and memory left by an earlier
+/// step. The context of `options` is not used.
 ///
-/// A replay of later steps depends on how segments were cut before, by an
-/// optimizer and a loop that published labels do not state.
+/// A replay of later steps would depend on earlier splits of segments, hence on
+/// an optimizer and a loop that published labels do not state.
 ColdStep ReplayColdStep(const OperatorGraph& graph,
                         const MemoryOptions& options);
 

@@ -11,9 +11,9 @@ namespace foretell::memory {
 
 /// The allocations of a process that runs a forward pass over other samples,
 /// with autograd, before the first of its training steps: parameters and
-/// buffers of `graph`, what the forward operators of `earlier` allocate until
-/// the result is dropped, then the schedule of `graph`. cuBLAS's workspace
-/// stays with the pass.
+/// buffers of `graph`, allocations of the forward operators of `earlier` until
+/// the result is freed, then the schedule of `graph`. cuBLAS's workspace is
+/// allocated by that pass and stays.
 ///
 /// torchsummary.summary runs such a pass, of two samples, to print a table
 /// (torchsummary 1.5.1, torchsummary.py: `torch.rand(2, *in_size)`, no
@@ -27,7 +27,7 @@ std::vector<AllocationEvent> EventsAfterPass(const OperatorGraph& graph,
 /// Device memory of such a process, context included, in bytes.
 struct HeldAfterPass {
   std::int64_t total = 0;  ///< Without a limit.
-  /// Within `options.device`; empty where the step does not fit.
+  /// Within `options.device`; empty if the step does not fit.
   std::optional<std::int64_t> on_device;
 };
 HeldAfterPass SimulateAfterPass(const OperatorGraph& graph,

@@ -7,12 +7,12 @@
 namespace foretell::memory {
 
 /// The CUDA context of `options` on its device, for a process that runs
-/// `graph`: without cuDNN's kernels where nothing in it needs them, with its
-/// handles of cuBLAS.
+/// `graph`: without cuDNN's kernels if it does not need them, with its cuBLAS
+/// handles.
 std::int64_t ContextBytes(const OperatorGraph& graph,
                           const MemoryOptions& options);
 
-/// What cuBLAS's handles use of it, in MiB.
+/// Part of the context used by cuBLAS handles, in MiB.
 double CublasHandlesMib(const OperatorGraph& graph,
                         const MemoryOptions& options);
 

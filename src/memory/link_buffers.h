@@ -7,9 +7,9 @@
 
 namespace foretell::memory {
 
-/// Bytes that NCCL uses of a GPU for the exchanges of the step; 0 if it has no
-/// exchanges, and without NVLink, where data go through the host's memory. GPUs
-/// of one machine.
+/// Bytes of GPU memory that NCCL uses for the exchanges of the step, with GPUs
+/// of one machine; 0 without exchanges, and without NVLink, where data go
+/// through host memory.
 std::int64_t LinkBufferBytes(const OperatorGraph& graph,
                              const DeviceSpec& device);
 

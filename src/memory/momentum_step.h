@@ -7,13 +7,12 @@
 
 namespace foretell::memory {
 
-/// What the training step of `graph` reserves more than it would with SGD and
-/// momentum, in bytes; negative where it is less. That optimizer keeps one
-/// state as large as its parameters and makes no temporaries; the step is
-/// otherwise the same. The context and the limit of `options` are not used.
+/// Reserved bytes of the training step of `graph` minus those with SGD and
+/// momentum. That optimizer has one state of the size of its parameters and no
+/// temporaries; the step is otherwise the same. The context and the limit of
+/// `options` are not used.
 ///
-/// A network that has learned from labels of one optimizer predicts with this
-/// what another needs.
+/// Adapts a network trained on labels of one optimizer to another.
 std::int64_t ReservedBeyondMomentum(const OperatorGraph& graph,
                                     MemoryOptions options);
 

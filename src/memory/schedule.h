@@ -16,7 +16,7 @@ struct ScheduledEvent {
   NodeId node = kNone;        ///< Node during which it happens.
   bool warms_up = false;  ///< During the process's first step, see WithWarmUp.
 
-  /// Whether something is allocated, in place of freed.
+  /// True for an allocation, false for a free.
   bool IsBirth() const {
     return allocation.kind == AllocationEvent::Kind::kAllocate;
   }
@@ -24,12 +24,11 @@ struct ScheduledEvent {
   bool IsBeforeStep() const { return warms_up || node == kNone; }
 };
 
-/// The graph's events, node by node, with those of the libraries' workspaces
-/// put where LibTorch has them: cuBLAS's before the first node that multiplies,
-/// in the backward pass another, both for good; each of a convolution's,
-/// optional where it is cuDNN's, once the result of its pass is allocated,
-/// until the next event. Without options.with_workspaces the graph's events
-/// alone.
+/// The graph's events, node by node, with the libraries' workspaces inserted as
+/// in LibTorch: cuBLAS's before the first node that multiplies, another one in
+/// the backward pass, both permanent; each of a convolution's, optional if it
+/// is cuDNN's, from the allocation of its pass's result to the next event.
+/// Without options.with_workspaces only the graph's events.
 std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
                                              const MemoryOptions& options);
 
@@ -40,11 +39,12 @@ std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
 /// How many threads of a step use a cuBLAS handle: none, one or two.
 int CountCublasHandles(const OperatorGraph& graph, const TorchVersion& torch);
 
-/// Ids of the workspaces that `schedule` allocates for good: cuBLAS's.
+/// Ids of the permanent workspaces in `schedule`: cuBLAS's.
 std::set<std::int64_t> LastingWorkspaces(
     const std::vector<ScheduledEvent>& schedule);
 
-/// Whether a process has it before its first step: parameters, buffers, inputs.
+/// True for storages that exist before the first step: parameters, buffers,
+/// inputs.
 bool IsSource(TensorRole role);
 
 /// The events as an allocator reads them.

@@ -7,17 +7,17 @@
 
 namespace foretell::memory {
 
-/// Puts the first step of the process in front of that of `schedule`, as
-/// MakeStepSchedule gives it: what comes before its first operator, the same
-/// operators and workspaces, then the graph's step. In training the first one
-/// has no optimizer state, which comes before the first operator of the
-/// optimizer. What it leaves behind, gradients and results, is freed where the
-/// graph's step frees what was left to it, else before it begins.
+/// Inserts the first step of the process before that of `schedule` (from
+/// MakeStepSchedule): events before its first operator, the same operators and
+/// workspaces, then the graph's step. In training the first step allocates
+/// optimizer state before the first operator of the optimizer. Its remaining
+/// gradients and results are freed where the graph's step frees such memory,
+/// else before that step begins.
 ///
 /// A training graph's own record of that first step has no operators, hence
 /// none of their workspaces; which segments a process holds depends on them, as
-/// on cuBLAS's workspace, which the second step finds there. More steps change
-/// nothing: from the second on all are alike.
+/// on cuBLAS's workspace, which the second step finds there. Further steps
+/// change nothing: all from the second are identical.
 std::vector<ScheduledEvent> WithWarmUp(
     const OperatorGraph& graph, const std::vector<ScheduledEvent>& schedule);
 

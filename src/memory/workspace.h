@@ -11,11 +11,11 @@
 
 namespace foretell::memory {
 
-/// True for nodes whose first execution makes LibTorch load cuDNN's kernels:
-/// convolutions and recurrent layers, cells aside.
+/// True for nodes that load cuDNN's kernels: convolutions and recurrent layers,
+/// except cells.
 bool UsesCudnn(const Node& node);
 
-/// What decides the algorithm that cuDNN uses.
+/// Classes of convolutions by cuDNN's choice of algorithm.
 enum class ConvolutionClass {
   kStem,  ///< Dense, of at most four channels: the first layer.
   kUnitStride3x3,

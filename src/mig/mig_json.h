@@ -6,10 +6,10 @@
 
 namespace foretell::mig {
 
-/// What FormatProfilesJson writes, as a document to put elsewhere.
+/// The document of FormatProfilesJson.
 nlohmann::ordered_json ProfilesToJson(const DeviceSpec& device);
 
-/// What FormatJson writes of a packing, as a document to put elsewhere.
+/// The document of FormatJson for a packing.
 nlohmann::ordered_json PackingToJson(const Packing& packing);
 
 }  // namespace foretell::mig

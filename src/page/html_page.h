@@ -6,7 +6,7 @@
 
 namespace foretell {
 
-/// What a page shows; each has a function in src/page/views.
+/// Kinds of pages; each has a function in src/page/views.
 enum class PageView {
   kStep,          ///< One answer: StepToJson.
   kPredictions,   ///< Several answers: ReportsToJson.
@@ -21,9 +21,9 @@ enum class PageView {
   kDevices,       ///< `compare`.
 };
 
-/// A page that shows `document` and loads nothing from elsewhere: style, charts
-/// (src/page/libraries) and data are in it, half a megabyte in addition to the
-/// data. Names in the document stay text, whatever they hold.
+/// A self-contained page that shows `document`: includes style, charting
+/// libraries (src/page/libraries) and data, half a megabyte in addition to the
+/// data. Names in the document are always shown as text.
 std::string HtmlPage(PageView view, std::string_view title,
                      const nlohmann::ordered_json& document);
 

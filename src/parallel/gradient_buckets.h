@@ -7,7 +7,7 @@
 
 namespace foretell::parallel {
 
-/// Gradients that DistributedDataParallel averages in one go.
+/// Gradients that DistributedDataParallel reduces together.
 struct GradientBucket {
   std::vector<ParameterIndex> parameters;
   std::int64_t bytes = 0;

@@ -8,7 +8,7 @@
 namespace foretell::parallel {
 
 /// A product of a layer's input with its weight, or of its result's gradient
-/// with it, which gives the gradient of the input.
+/// with the weight, which is the gradient of the input.
 struct LayerProduct {
   NodeId node = kNone;
   ParameterIndex weight = kNone;
@@ -23,7 +23,7 @@ struct LayerProduct {
 };
 
 /// The linear layers of a step, in the order of their products, and tensors
-/// that are their weights in another type or turned.
+/// that are casts or transposes of their weights.
 class LayerProducts {
  public:
   LayerProducts(const OperatorGraph& graph, const StepFacts& facts);
@@ -31,7 +31,7 @@ class LayerProducts {
   const std::vector<LayerProduct>& all() const { return products_; }
   /// By node; null if it is not one.
   const LayerProduct* Of(NodeId node) const;
-  /// The weight that the tensor holds; kNone: of no layer.
+  /// The layer's weight that the tensor represents; kNone: none.
   ParameterIndex WeightIn(ValueId value) const;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace foretell::parallel {
 
-/// What of parameters each of some GPUs has, by rows, as torch.chunk splits
-/// them: the first GPU has most. The graph and the facts must outlive it.
+/// Each GPU's rows of the parameters, as split by torch.chunk: the first GPU
+/// has the most. The graph and the facts must outlive it.
 class ShardSizes {
  public:
   ShardSizes(const OperatorGraph& graph, const StepFacts& facts, int gpus)
@@ -16,10 +16,10 @@ class ShardSizes {
 
   /// The whole parameter.
   const TensorType& TypeOf(ParameterIndex index) const;
-  /// The rows of the first GPU; every GPU has a scalar whole.
+  /// The rows of the first GPU; a scalar is replicated.
   TensorType ShardType(ParameterIndex index) const;
-  /// Of all GPUs' rows, padded to as many as the first has. Throws
-  /// Error(kInvalidArgument) beyond what a graph may have.
+  /// Bytes of all GPUs' rows, each padded to those of the first. Throws
+  /// Error(kInvalidArgument) beyond the limits of a graph.
   std::int64_t WholeBytes(ParameterIndex index) const;
   std::int64_t WholeBytes(const std::vector<ParameterIndex>& indices) const;
   /// `bytes` of them in one list, by the first one's element type.

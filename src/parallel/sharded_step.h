@@ -9,15 +9,15 @@
 
 namespace foretell::parallel {
 
-/// Rewrites the step for kFsdp and kZero2: sharded_step.cc has when things
-/// happen, sharded_parameters.cc and sharded_gradients.cc what happens.
+/// Rewrites the step for kFsdp and kZero2: sharded_step.cc has the order of
+/// events, sharded_parameters.cc and sharded_gradients.cc the events.
 class ShardedStep final : public StepRewriter {
  public:
   ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
               std::span<const TrainedParameter> trained);
 
  private:
-  /// What a unit has of its own at the moment.
+  /// Current state of a unit.
   struct UnitState {
     StorageId buffer = kNone;  ///< What was gathered; kNone: nothing.
     ValueId gathered = kNone;
@@ -42,10 +42,10 @@ class ShardedStep final : public StepRewriter {
 
   void BeginForward(std::size_t i);
   void EndForward(std::size_t i);
-  /// The root's parameters are there; the last unit's are asked for.
+  /// The root's parameters are gathered; requests those of the last unit.
   void BeginNetworkBackward();
-  /// Asks for the unit before the one at `place` of the forward order; the root
-  /// is first there and has its parameters.
+  /// Requests the unit before the one at `place` in forward order; the root is
+  /// first and already has its parameters.
   void Prefetch(std::size_t place);
   void BeginBackward(std::size_t i);
 
@@ -66,8 +66,8 @@ class ShardedStep final : public StepRewriter {
   ValueId Pack(std::size_t i, const std::vector<ParameterIndex>& trained);
   void Scatter(std::size_t i, const std::vector<ParameterIndex>& trained,
                ValueId packed);
-  /// Ends the units that autograd did not report, the root first; the optimizer
-  /// reads shards from here on.
+  /// Ends the units that autograd did not report, the root first; then the
+  /// optimizer reads shards.
   void EndAll();
   /// @}
 

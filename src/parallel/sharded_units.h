@@ -10,14 +10,15 @@ namespace foretell::parallel {
 
 /// Modules whose parameters are gathered together: fully_shard's groups.
 struct ShardedUnit {
-  std::string path;  ///< Empty for the root, which has what no block has.
+  std::string
+      path;  ///< Empty for the root, which has the parameters outside blocks.
   std::vector<ParameterIndex> parameters;
   NodeId first_forward = kNone;
   NodeId last_forward = kNone;
   NodeId first_backward = kNone;
   NodeId last_backward = kNone;
-  /// Whether autograd reports when its backward pass is over: by the gradient
-  /// of what it was called with.
+  /// True if autograd reports the end of its backward pass, by the gradient of
+  /// its inputs.
   bool inputs_need_gradients = false;
 
   /// For labels: the path, or "root".
@@ -33,7 +34,7 @@ struct ShardedUnits {
 };
 
 /// Blocks are those of `spec`; a parameter that two of them read is the root's.
-/// Throws Error(kInvalidArgument) for blocks that no operator is in.
+/// Throws Error(kInvalidArgument) for blocks without an operator.
 ShardedUnits FindUnits(const OperatorGraph& graph, const StepFacts& facts,
                        const ParallelSpec& spec);
 

@@ -11,7 +11,7 @@
 
 namespace foretell::parallel {
 
-/// What GPUs share of a linear layer.
+/// How GPUs share a linear layer.
 enum class LayerShare : std::uint8_t {
   kWhole,    ///< Nothing: every GPU has all of it.
   kColumns,  ///< Features out: each makes a part of the result.
@@ -30,8 +30,8 @@ std::string_view LayerShareName(LayerShare share);
 /// tried in the order of the forward pass, each is shared once.
 class SharedLayers final : public SplitBoard {
  public:
-  /// Throws Error(kInvalidArgument) where no layer can be shared, and for heads
-  /// or features that `spec.gpus` cannot share evenly, by the layer's name and
+  /// Throws Error(kInvalidArgument) if no layer can be shared, and for heads or
+  /// features that `spec.gpus` cannot share evenly, by the layer's name and
   /// both numbers.
   SharedLayers(const OperatorGraph& graph, const StepFacts& facts,
                const ParallelSpec& spec);
@@ -40,13 +40,13 @@ class SharedLayers final : public SplitBoard {
   /// Empty unless `spec` shares it.
   const Vocabulary& vocabulary() const { return vocabulary_; }
   LayerShare ShareOf(ParameterIndex weight) const;
-  /// By parameter: whether every GPU has the layer whole.
+  /// By parameter: true if the layer is replicated.
   std::vector<bool> WholeWeights() const;
   /// Features in one run of those that the layer shares.
   std::int64_t PeriodOf(ParameterIndex weight) const {
     return roles_[static_cast<std::size_t>(weight)].period;
   }
-  /// False for weights of layers, which follow from how their layer is shared.
+  /// False for weights of layers, whose split follows from their layer's.
   bool Demand(ValueId id, const Split& split) override;
 
  private:

@@ -47,21 +47,21 @@ inline std::optional<std::int32_t> SplitDimOf(const SplitBoard& board,
 bool FollowReshape(const Node& node, SplitBoard& board);
 /// Dimensions in another order.
 bool FollowOrder(const Node& node, SplitBoard& board);
-/// Pieces along a dimension, of a tensor or to make one: they are whole runs
-/// where it is the one that is shared.
+/// Splitting or joining along a dimension: pieces must be whole runs if that
+/// dimension is shared.
 bool FollowPieces(const Node& node, SplitBoard& board);
 /// Results without a dimension that the operand has.
 bool FollowTaking(const Node& node, SplitBoard& board);
 /// A result with a dimension that operands do not have.
 bool FollowStacking(const Node& node, SplitBoard& board);
-/// Elements along one dimension, which is not the one that is shared, by a
-/// tensor of indices, or their gradient.
+/// Gathers along a dimension that is not shared, by a tensor of indices, and
+/// its gradient.
 bool FollowGather(const Node& node, SplitBoard& board);
-/// An operand several times over: runs stay what they are.
+/// Repeats an operand: runs do not change.
 bool FollowRepeat(const Node& node, SplitBoard& board);
-/// Rows of a table by one tensor of indices, read or written: what is shared is
-/// another dimension. A node does not state along which dimension it looks up,
-/// so the shapes decide.
+/// Reads or writes rows of a table by one tensor of indices; the shared
+/// dimension must be another one. A node does not state the indexed dimension,
+/// so it is inferred from the shapes.
 bool FollowIndex(const Node& node, SplitBoard& board);
 /// @}
 

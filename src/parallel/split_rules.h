@@ -4,10 +4,10 @@
 
 namespace foretell::parallel {
 
-/// Demands of all operands and results of `node` what the splits of some of
-/// them imply, so that every GPU can run it on what it has alone. False where
-/// it cannot, or where no rule is known of the operator. Layers are not its
-/// business: see SharedLayers.
+/// Propagates known splits of operands and results of `node` to the others, so
+/// that every GPU can run it on its own part. Returns false if that is
+/// impossible, or if there is no rule for the operator. For layers see
+/// SharedLayers.
 bool FollowSplits(const Node& node, SplitBoard& board);
 
 }  // namespace foretell::parallel

@@ -18,12 +18,12 @@ struct Parameter {
   StorageId storage = kNone;
   StorageId gradient = kNone;  ///< kNone: it is not trained.
   NodeId ready = kNone;        ///< The last node that writes the gradient.
-  /// Sources that are the whole parameter, `value` among them: where blocks are
-  /// computed again, the step reads what the optimizer of the one before wrote.
+  /// Sources that are the whole parameter, including `value`: with recomputed
+  /// blocks, the step reads the result of the previous step's optimizer.
   std::vector<ValueId> sources = {};
 };
 
-/// What plans have to know of a training step.
+/// Facts about a training step for plans.
 struct StepFacts {
   StepFacts(const OperatorGraph& graph,
             std::span<const TrainedParameter> trained);
@@ -31,8 +31,8 @@ struct StepFacts {
   std::vector<Parameter> parameters;
   /// Trained ones, in the order in which their gradients are ready.
   std::vector<ParameterIndex> by_ready;
-  /// By storage: whose parameter, gradient, optimizer's state or temporary of
-  /// one it is.
+  /// By storage: the parameter that it is, or whose gradient, optimizer state
+  /// or temporary it is.
   std::vector<ParameterIndex> owner;
   NodeId first_forward = kNone;
   /// The last node of the network itself: the loss follows.

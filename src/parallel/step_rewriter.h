@@ -18,9 +18,9 @@ constexpr std::size_t IndexOf(std::int32_t id) {
   return static_cast<std::size_t>(id);
 }
 
-/// Rewrites a step, node by node and event by event, and lets a plan insert
-/// what several GPUs do in addition. Storages that live only before the first
-/// node, what an earlier step left, are left out.
+/// Rewrites a step, node by node and event by event, and lets a plan insert the
+/// work for several GPUs. Drops storages that live only before the first node,
+/// which an earlier step left.
 class StepRewriter {
  public:
   StepRewriter(const OperatorGraph& graph, const ParallelSpec& spec);
@@ -45,21 +45,21 @@ class StepRewriter {
     std::vector<Strides> strides = {};  ///< By result; absent: row-major.
   };
 
-  /// Called once the storages and sources are there, before the first event.
+  /// Called after the storages and sources are added, before the first event.
   virtual void Begin() {}
   virtual void BeforeNode(NodeId /*id*/) {}
   /// After the node's events.
   virtual void AfterNode(NodeId /*id*/) {}
   /// Bytes of a storage on one GPU; empty: the plan has no part of it.
   virtual std::optional<std::int64_t> BytesOf(StorageId id) const;
-  /// What one GPU has of a tensor.
+  /// One GPU's part of a tensor.
   virtual TensorType TypeOf(ValueId id) const;
-  /// How that lies in memory: as the whole tensor does.
+  /// Strides of that part: ordered as in the whole tensor.
   Strides StridesOf(ValueId id) const;
-  /// Whether the event happens, of a storage that BytesOf knows.
+  /// True if the event is kept, for a storage that BytesOf has.
   virtual bool Keeps(const MemoryEvent& /*event*/) const { return true; }
-  /// Positions of a node's operands and results that one GPU has; a node
-  /// without any is left out.
+  /// True for operands and results that one GPU has; a node without any is
+  /// dropped.
   virtual bool HasOperand(const Node& /*node*/, std::size_t /*i*/) const {
     return true;
   }
@@ -79,7 +79,7 @@ class StepRewriter {
   void SetStorage(StorageId id, StorageId now) {
     storage_of_[IndexOf(id)] = now;
   }
-  /// What now replaces a tensor of the graph, made known as a source if it is
+  /// The tensor that replaces a tensor of the graph, added as a source if it is
   /// new.
   ValueId ValueNow(ValueId id);
   void SetValue(ValueId id, ValueId now) { value_of_[IndexOf(id)] = now; }
@@ -99,8 +99,8 @@ class StepRewriter {
   std::vector<ValueId> AddCollective(std::string_view target,
                                      std::int64_t bytes, Added added);
 
-  /// Adds up all GPUs' parts of `id` into a tensor of its own, which then
-  /// replaces `id`.
+  /// Sums all GPUs' parts of `id` into a separate tensor, which then replaces
+  /// `id`.
   void AddUp(ValueId id);
 
  private:

@@ -8,9 +8,9 @@
 
 namespace foretell::parallel {
 
-/// How GPUs share a tensor: a dimension in runs of `period` elements, of each
-/// of which every GPU has an equal part, in order. A projection to queries,
-/// keys and values in one has three runs.
+/// How GPUs share a tensor: one dimension consists of runs of `period`
+/// elements, and every GPU has an equal part of each run, in order. A fused
+/// projection to queries, keys and values has three runs.
 struct Split {
   std::int32_t dim = 0;
   std::int64_t period = 0;
@@ -21,12 +21,12 @@ struct Split {
 using Shape = std::vector<std::int64_t>;
 
 /// The split of a tensor of shape `to` whose elements are, in their order,
-/// those of one of shape `from`; empty where no dimension has whole runs.
+/// those of one of shape `from`; empty if no dimension has whole runs.
 std::optional<Split> ReshapedSplit(const Shape& from, const Split& split,
                                    const Shape& to);
 
-/// What is known of how the tensors of a graph are shared. A rule looks at a
-/// node's operands and results and demands of the others what follows.
+/// Known splits of the tensors of a graph. A rule derives splits of a node's
+/// operands and results from the others.
 class SplitBoard {
  public:
   explicit SplitBoard(const OperatorGraph& graph)
@@ -38,7 +38,7 @@ class SplitBoard {
   const std::optional<Split>& At(ValueId id) const {
     return splits_[static_cast<std::size_t>(id)];
   }
-  /// False where the tensor cannot be split so, or is otherwise.
+  /// Returns false if the tensor cannot have this split, or has another.
   virtual bool Demand(ValueId id, const Split& split);
 
  protected:

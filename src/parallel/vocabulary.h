@@ -11,10 +11,10 @@
 
 namespace foretell::parallel {
 
-/// The table of a network that has most rows, its words, and the linear layers
-/// that score each of them.
+/// The network's largest embedding table by rows, and the linear layers that
+/// score each row.
 struct Vocabulary {
-  ParameterIndex table = kNone;  ///< kNone: nothing is looked up.
+  ParameterIndex table = kNone;  ///< kNone: no look-up.
   std::int64_t words = 0;
   std::vector<ParameterIndex> heads;  ///< With the table, where it is tied.
 
@@ -32,11 +32,10 @@ struct BorderedStep {
   std::vector<TrainedParameter> trained;
 };
 
-/// The step with what GPUs do where parts of a vocabulary meet what all of them
-/// have: words of others are masked before a look-up and its results are added
-/// up, a head's are gathered, and each GPU copies its own part out of their
-/// gradient. Sizes are those of one GPU that has all words; ShareLayers makes
-/// them parts.
+/// Adds the operators between the sharded vocabulary and replicated tensors:
+/// masks other GPUs' words before a look-up and sums its results, gathers the
+/// results of a head, and copies each GPU's part of their gradient. Sizes are
+/// those of one GPU that has all words; ShareLayers makes them parts.
 ///
 /// Throws Error(kInvalidArgument) without a table, and for words that GPUs
 /// cannot share evenly.

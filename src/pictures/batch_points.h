@@ -11,21 +11,21 @@
 
 namespace foretell::pictures {
 
-/// What one step costs at a batch size.
+/// Cost of one step at a batch size.
 struct BatchPoint {
   std::int64_t batch = 0;
   Prediction prediction;
 };
 
-/// The points of a picture and why there are no more.
+/// The points of a chart and the reason for their end.
 struct BatchSweep {
   std::vector<BatchPoint> points;  ///< Ascending.
   std::string ended;  ///< The last error at a batch; empty without one.
 };
 
-/// Predicts at 1, 2, 4 … up to `most` and at `own`, until memory is beyond the
-/// device's, which the last point shows; `predict` is asked for each. An Error
-/// of it leaves that batch out, and from `own` on ends the sweep.
+/// Predicts at 1, 2, 4 … up to `most` and at `own`, until memory exceeds the
+/// device's at the last point; calls `predict` for each. An Error skips that
+/// batch, and for a batch >= `own` ends the sweep.
 BatchSweep SweepBatches(const std::function<Prediction(std::int64_t)>& predict,
                         const DeviceSpec& device, std::int64_t own,
                         std::int64_t most = 4096);

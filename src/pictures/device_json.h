@@ -6,7 +6,7 @@
 
 namespace foretell::pictures {
 
-/// What pictures need of a device: memory, roofs, the table of MIG profiles;
+/// Data of a device for charts: memory, roofs, the table of MIG profiles;
 /// docs/json_output.md has the fields.
 nlohmann::ordered_json DeviceToJson(const DeviceSpec& device);
 

@@ -11,20 +11,20 @@
 
 namespace foretell::pictures {
 
-/// A moment of a step: the one at which the most bytes are alive while a few
-/// operators in a row run.
+/// The time of the most live bytes during a few consecutive operators of a
+/// step.
 struct MemoryMoment {
   NodeId first = kNone;    ///< First operator of those in a row.
   NodeId node = kNone;     ///< Operator that runs at the moment.
   std::size_t events = 0;  ///< Events of the graph that are done by then.
-  /// Live bytes of the graph's storages, as they were asked for.
+  /// Live bytes of the graph's storages, as requested.
   std::array<std::int64_t, kNumTensorRoles> by_role = {};
   /// Highest while the operators run, with workspaces and rounding.
   std::int64_t allocated = 0;
   std::int64_t reserved = 0;
 };
 
-/// A storage and the moments between which it is alive, both included.
+/// A storage and its first and last moment, inclusive.
 struct ShownTensor {
   StorageId storage = kNone;
   std::size_t first = 0;  ///< Index of a moment.
@@ -37,7 +37,7 @@ struct MemoryTimeline {
   std::vector<ShownTensor> tensors;  ///< In the order of their birth.
 };
 
-/// How much of a step is drawn.
+/// Limits of a drawing of a step.
 struct TimelineLimits {
   std::size_t moments = 700;
   std::size_t tensors = 500;

@@ -11,13 +11,13 @@
 
 namespace foretell::pictures {
 
-/// Name of what the optimizer does, which no module does.
+/// Name for the work of the optimizer, which belongs to no module.
 inline constexpr std::string_view kOptimizerModule = "(optimizer)";
 
-/// What a module's own operators cost, those of modules within it left out.
+/// Cost of a module's own operators, without those of nested modules.
 struct ModuleCost {
   std::string path;  ///< "blocks.0.conv1"; empty: operators of no module.
-  std::int64_t parameters = 0;  ///< Elements; what is shared counts once.
+  std::int64_t parameters = 0;  ///< Elements; shared ones count once.
   std::int64_t parameter_bytes = 0;
   std::int64_t result_bytes = 0;  ///< Storages that its operators allocate.
   std::int64_t macs = 0;          ///< Of all passes of the step.
@@ -31,8 +31,8 @@ std::vector<ModuleCost> CostsByModule(const OperatorGraph& graph,
                                       const CostEstimate& cost,
                                       const std::vector<std::string>& of_nodes);
 
-/// The same of at most `most` modules: the deepest ones become part of the
-/// modules around them until there are so few. Requires most >= 1.
+/// The same of at most `most` modules: merges the deepest ones into their
+/// parents until there are at most that many. Requires most >= 1.
 std::vector<ModuleCost> Merged(std::vector<ModuleCost> modules,
                                std::size_t most);
 

@@ -10,7 +10,7 @@
 
 namespace foretell::plan {
 
-/// How runs are chosen.
+/// Options for choosing runs.
 struct ExploreOptions {
   std::vector<surrogate::Axis> axes;  ///< Edges that may be run.
   int runs = 12;                      ///< At most, failed ones included.
@@ -26,14 +26,14 @@ struct ExploreOptions {
 using MeasureBlock =
     std::function<std::int64_t(const std::vector<std::int64_t>&)>;
 
-/// A footprint's axes, terms, errors, runs and failed runs, from few runs:
-/// the smallest block, the largest and one between; then each time the one of
-/// many drawn blocks about which, four times as long, the models that fit the
-/// runs so far agree least. A block that fails is one of `failed`, and not
-/// tried again.
+/// A footprint's axes, terms, errors, runs and failed runs, from few runs: the
+/// smallest block, the largest and one between; then repeatedly the one of many
+/// drawn blocks for which, at four times the length, the models fitted so far
+/// disagree most. A block that fails is recorded in `failed`, and not tried
+/// again.
 ///
 /// Throws Error(kInvalidArgument) for fewer runs than four, and the error of
-/// the first failed run where fewer than four are left to fit.
+/// the first failed run if fewer than four remain to fit.
 Footprint ExploreFootprint(const ExploreOptions& options,
                            const MeasureBlock& measure);
 

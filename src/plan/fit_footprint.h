@@ -7,10 +7,10 @@
 #include "src/surrogate/table.h"
 
 // Footprints are sums of products of edges, each with a coefficient >= 0: a
-// constant for the process, so much per element, per element of a face or an
+// constant for the process, terms per element and per element of a face or an
 // edge (halos, factors of a matrix product). Families have products of one edge
-// at most, of two, of all, and also the squares of edges; rows that are left
-// out decide which family it is.
+// at most, of two, of all, and also the squares of edges; the leave-one-out
+// error selects the family.
 
 namespace foretell::plan {
 
@@ -21,23 +21,23 @@ struct FittedFootprint {
   double largest_error = 0;  ///< Largest of the same.
 };
 
-/// Fits the bytes of blocks (columns are the edges) by every family, the least
-/// squares of relative errors, and chooses a further one if it leaves less than
-/// half the error on rows left out one at a time. Requires two rows.
+/// Fits the bytes of blocks (columns are the edges) with every family by least
+/// squares of relative errors, and chooses a larger one if it halves the
+/// leave-one-out error. Requires two rows.
 FittedFootprint FitFootprint(const surrogate::Table& runs);
 
-/// All that the rows leave open: each family that is not much worse than the
+/// Models consistent with the rows: each family that is not much worse than the
 /// best, fitted to all rows and without each of them. Requires two rows.
 std::vector<surrogate::PowerSum> FitEnsemble(const surrogate::Table& runs);
 
-/// Where an ensemble disagrees.
+/// The largest disagreement of an ensemble.
 struct Doubt {
   Eigen::Index candidate = 0;  ///< Row of the largest spread.
   double spread = 0;           ///< Standard deviation there, share of the mean.
 };
 
-/// The candidate ([candidates, axes]) about whose bytes the ensemble agrees
-/// least. Requires one candidate and a model that is not 0.
+/// The candidate ([candidates, axes]) with the largest disagreement about its
+/// bytes. Requires one candidate and a model that is not 0.
 Doubt MostDoubted(const std::vector<surrogate::PowerSum>& ensemble,
                   const Eigen::MatrixXd& candidates);
 

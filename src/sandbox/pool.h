@@ -16,11 +16,12 @@ struct PoolOptions {
 
 /// Runs `work(task)` for every element of `tasks` in workers and calls
 /// `done(task, outcome)` in this process, in the order of completion. A worker
-/// that dies or hangs costs its task only; another takes its place.
+/// that dies or hangs fails only its task, and is replaced.
 ///
-/// Requires a process without other threads, since workers are forked. Nothing
-/// that `work` does to memory is seen here. Whatever `done` throws ends all
-/// workers and is passed on. Throws Error(kIo) when no process can be made.
+/// Requires a process without other threads, since workers are forked. Changes
+/// that `work` makes to memory are not visible here. An exception of `done`
+/// ends all workers and is rethrown. Throws Error(kIo) if no process can be
+/// started.
 void RunInWorkers(
     std::span<const std::int64_t> tasks, const PoolOptions& options,
     const std::function<std::string(std::int64_t)>& work,

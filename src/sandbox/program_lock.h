@@ -7,21 +7,20 @@
 
 namespace foretell::sandbox {
 
-/// What another program may do that this process is about to execute.
+/// Permissions of a program that this process is about to execute.
 struct ProgramLocks {
-  std::vector<PathRule> paths;  ///< All that it may touch.
-  /// The program's path, by which alone something can be executed: the very
-  /// pointer that is passed to execve, which is unknown afterwards. Null:
-  /// nothing can be.
+  std::vector<PathRule> paths;  ///< All paths that it may access.
+  /// The program's path, the only one that can be executed: must be the same
+  /// pointer as passed to execve. Null: nothing can be executed.
   const char* program = nullptr;
-  /// What is not supported is left out.
+  /// Unsupported features are skipped.
   LockSupport support = FindLockSupport();
 };
 
-/// Forbids this process for ever, with what it executes and its threads, files
-/// beyond `paths`, the network, other processes (none can be started, signalled
-/// or looked into), and changing rights, owners or times of files. What is
-/// forbidden fails. Memory that can be executed stays allowed, as interpreters
+/// Permanently forbids this process, its threads and programs that it executes
+/// files outside `paths`, the network, other processes (none can be started,
+/// signalled or looked into), and changing rights, owners or times of files.
+/// Forbidden calls fail. Executable memory stays allowed, because interpreters
 /// and their libraries need it. Throws Error(kIo) if the kernel refuses.
 void LockProgram(const ProgramLocks& locks);
 

@@ -16,7 +16,7 @@ inline void RequireNone(int error, const char* what) {
               fmt::format("sandbox: {}: {}", what, SystemMessage(error)));
 }
 
-/// The same of errno unless a call was done.
+/// As RequireNone with errno, unless `is_done`.
 inline void Require(bool is_done, const char* what) {
   if (!is_done) RequireNone(errno, what);
 }

@@ -10,11 +10,11 @@
 
 namespace foretell::sandbox {
 
-/// A program that is run to its end, with nothing to read from stdin.
+/// A program to run to its end, with an empty stdin.
 struct Command {
   /// argv[0] is searched for in PATH; with `locks` it is a path.
   std::vector<std::string> argv;
-  /// "NAME=value" in place of this process's environment, where given.
+  /// "NAME=value"; replaces this process's environment if given.
   std::optional<std::vector<std::string>> environment;
   std::string folder;  ///< Where it runs.
   std::string log;     ///< File that its output is appended to.
@@ -26,8 +26,8 @@ struct Command {
   std::function<void(pid_t)> watch;
 };
 
-/// Runs it; dies with this process. Throws Error(kIo) where it cannot be
-/// started, with the reason.
+/// Runs the program, which dies with this process. Throws Error(kIo) with the
+/// reason if it cannot be started.
 ProcessEnd Run(const Command& command);
 
 /// The last line of a log that reports an error ("ERROR: …" or "SomeError: …"),

@@ -27,13 +27,13 @@ struct Outcome {
   };
   Kind kind = Kind::kDone;
   std::string text;
-  ErrorCode code = ErrorCode::kInternal;  ///< Where it is kFailed.
+  ErrorCode code = ErrorCode::kInternal;  ///< Set for kFailed.
 };
 
 struct WorkerOptions {
   ProcessLimits limits;
-  /// How the process is locked before its work is prepared; its `keep` lists
-  /// what stays open apart from what a worker needs. Absent: not at all.
+  /// Sandbox of the process, entered before its work is prepared; its `keep`
+  /// lists descriptors to keep open in addition to the worker's. Absent: none.
   std::optional<LockOptions> lock;
   double deadline_s = 300;  ///< Limit of one task.
   /// Longest answer that is accepted; a worker that announces a longer one
@@ -43,37 +43,37 @@ struct WorkerOptions {
   bool hears_words = false;
 };
 
-/// A process in which one task after another is done, so that whatever happens
-/// there is an outcome here: an error, a crash, a hang. It is a fork of this
-/// one, and ends with the object.
+/// A process that runs tasks one after another, so that an error, a crash or a
+/// hang there becomes an outcome here. It is a fork of this process, and ends
+/// with the object.
 class Worker {
  public:
   using Work = std::function<std::string(std::string_view task)>;
-  /// Makes the work, in the worker; what it throws ends the worker, and is the
+  /// Creates the work, in the worker; an exception ends the worker, and is the
   /// outcome of the first task.
   using Prepare = std::function<Work()>;
 
   /// Requires what ChildProcess::Fork does. Throws Error(kIo).
   Worker(const WorkerOptions& options, const Prepare& prepare);
 
-  /// Hands over a task; they are done in their order. Its deadline begins now,
-  /// or with the outcome of its predecessor. Waits at most until then: a worker
-  /// that does not listen shows in the outcome.
+  /// Submits a task; tasks run in order. Its deadline starts now, or with the
+  /// outcome of its predecessor. Waits at most until then: an unresponsive
+  /// worker becomes an outcome.
   void Give(std::string_view task);
-  /// How the first task under way has ended, if it has; never waits.
+  /// Outcome of the first pending task, if it has ended; never waits.
   std::optional<Outcome> Poll();
-  /// Waits until it has ended, at its deadline at the latest.
+  /// Waits for that outcome, at most until its deadline.
   Outcome Await();
 
-  /// What to wait for: these are readable when Poll has something to do.
+  /// Descriptors that are readable when Poll has something to do.
   std::array<int, 2> descriptors();
 
   /// The end of what it wrote to its standard streams, at most kMostWords
-  /// bytes, as far as Poll or Await have seen it.
+  /// bytes, as read by Poll or Await so far.
   const std::string& last_words() const { return words_; }
   static constexpr std::size_t kMostWords = 4096;
 
-  /// Ends a worker without waiting until it is gone: ChildProcess::Abandon.
+  /// Kills a worker without waiting for its end: ChildProcess::Abandon.
   static void Abandon(Worker worker);
 
  private:

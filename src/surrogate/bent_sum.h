@@ -14,8 +14,8 @@ struct Bend {
   double knot = 0;
 };
 
-/// A polynomial with bends: what grows at one rate up to a size and at another
-/// beyond it, as memory does where another layer becomes the largest.
+/// A polynomial with bends: its growth rate changes at a knot, as that of
+/// memory does when another layer becomes the largest.
 class BentSum final : public Model {
  public:
   BentSum(PowerSum sum, std::vector<Bend> bends)
@@ -24,8 +24,8 @@ class BentSum final : public Model {
   const PowerSum& sum() const { return sum_; }
   const std::vector<Bend>& bends() const { return bends_; }
   Eigen::VectorXd Predict(const Eigen::MatrixXd& inputs) const override;
-  /// "2*batch + 480 - 1.5*(batch > 64)*(batch - 64)": a comparison is 1 where
-  /// it is true and else 0, in Python, awk and JavaScript alike.
+  /// "2*batch + 480 - 1.5*(batch > 64)*(batch - 64)": a comparison is 1 if
+  /// true, else 0, in Python, awk and JavaScript.
   std::string Formula(const std::vector<std::string>& columns) const override;
   nlohmann::ordered_json ToJson() const override;
   /// Reads what ToJson writes, over `columns` inputs. Throws what JsonObject
@@ -33,8 +33,8 @@ class BentSum final : public Model {
   static std::unique_ptr<Model> FromJson(JsonObject object,
                                          std::size_t columns);
 
-  /// The same with numbers of so few digits that no prediction for `inputs`
-  /// moves by more than the share `tolerance` of itself.
+  /// The same with as few digits as change no prediction for `inputs` by more
+  /// than the relative `tolerance`.
   BentSum Rounded(const Eigen::MatrixXd& inputs, double tolerance) const;
 
  private:

@@ -9,12 +9,12 @@
 
 namespace foretell::surrogate {
 
-/// Rows by what they are for.
+/// Rows by purpose.
 struct ComparedRows {
   Table fitted;
   /// Rows by which the best method is chosen; no rows: the first one is used.
   Table choosing;
-  Table held_out;  ///< Rows by which all are judged.
+  Table held_out;  ///< Rows for the error of all methods.
 };
 
 /// Several methods on the same rows.
@@ -24,9 +24,9 @@ struct Comparison {
   std::size_t chosen = 0;
 };
 
-/// Fits every method and judges it. If there are rows for choosing, the
-/// shortest formula that is nearly as good on them as any is chosen, or if no
-/// method has a formula the first method. `on_method` is called with each
+/// Fits every method and computes its error. If there are rows for choosing,
+/// the shortest formula that is nearly as good on them as any is chosen, or if
+/// no method has a formula the first method. `on_method` is called with each
 /// method in turn.
 Comparison Compare(const ComparedRows& rows, const std::vector<Method>& methods,
                    const EvolveOptions& options,

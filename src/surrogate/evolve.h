@@ -9,18 +9,18 @@
 
 // Symbolic regression: a formula is searched for by genetic programming, as in
 // the study of a 3D U-Net's memory (docs/fit.md). Population 300, 150
-// generations of as many offspring; parents and offspring together are thinned
-// out by a double tournament (the best of three, then of two such the smaller
-// one with probability 1.1 / 2). Offspring come from one-point crossover, half
-// of them are also mutated, and the constants of each are fitted. The choice is
-// not the best formula of the last generation, which repeats the noise of a
-// small table: of the best formulas of each size the constants are fitted again
-// with rows left out, and the smallest one is chosen that should be nearly as
-// good on other rows as any.
+// generations of as many offspring; survivors among parents and offspring are
+// selected by a double tournament (the best of three, then of two such the
+// smaller one with probability 1.1 / 2). Offspring come from one-point
+// crossover, half of them are also mutated, and the constants of each are
+// fitted. The result is not the best formula of the last generation, which
+// overfits a small table: the constants of the best formula of each size are
+// refitted with rows left out, and the result is the smallest one whose
+// expected error on other rows is close to the best.
 
 namespace foretell::surrogate {
 
-/// How the search is made.
+/// Options of the search.
 struct EvolveOptions {
   int population = 300;
   int generations = 150;
@@ -41,7 +41,7 @@ struct SizedFormula {
   PowerSum formula;
 };
 
-/// What a search found.
+/// Result of a search.
 struct Evolution {
   /// The front of size against error: sizes grow, errors shrink. Not empty.
   std::vector<SizedFormula> front;
@@ -50,8 +50,8 @@ struct Evolution {
   const PowerSum& formula() const { return front[chosen].formula; }
 };
 
-/// Searches for a formula that gives the target from the inputs. The same table
-/// and seed give the same result.
+/// Searches for a formula of the target in the inputs. The same table and seed
+/// give the same result.
 Evolution Evolve(const Table& table, const EvolveOptions& options);
 
 }  // namespace foretell::surrogate

@@ -27,7 +27,7 @@ enum class Method {
 std::string_view MethodName(Method method);
 std::optional<Method> ParseMethod(std::string_view name);
 std::vector<Method> AllMethods();
-/// Whether models of this kind can be written as a formula.
+/// True if models of this kind can be written as a formula.
 bool HasFormula(Method method);
 
 /// A table as a function.
@@ -37,7 +37,7 @@ struct FittedModel {
   std::vector<std::string> columns;
   std::unique_ptr<Model> model;
   /// Least and largest of each column in the rows of the fit; beyond them a
-  /// model guesses.
+  /// model extrapolates.
   std::vector<double> lowest;
   std::vector<double> highest;
   std::vector<SizedFormula> front;  ///< Empty unless kSymbolic.
@@ -49,17 +49,17 @@ struct FittedModel {
 FittedModel FitModel(const Table& table, Method method,
                      const EvolveOptions& options);
 
-/// Error that a formula used instead of a simulation should keep, share of 1.
+/// Target error of a formula used instead of a simulation, share of 1.
 inline constexpr double kWantedError = 0.01;
 
-/// How far off a model is on rows that it was not fitted to.
+/// Error of a model on held-out rows.
 struct HeldOutError {
   int rows = 0;
   double mean = 0;     ///< Share of 1.
   double largest = 0;  ///< Share of 1.
-  int close = 0;       ///< Rows that are off by kWantedError at most.
-  /// Rows of this value and all larger ones are close; empty: the row of the
-  /// largest is not.
+  int close =
+      0;  ///< Rows with an error of at most kWantedError. All rows of this
+          ///< value or larger are within it; empty: the largest is not.
   std::optional<double> close_from = {};
 };
 HeldOutError JudgeModel(const Model& model, const Table& held_out);

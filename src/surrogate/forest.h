@@ -11,8 +11,8 @@
 
 namespace foretell::surrogate {
 
-/// A place of a regression tree. Nodes are in preorder: the rows whose input is
-/// at most the threshold go on at the next one.
+/// A node of a regression tree. Nodes are in preorder: rows with an input <=
+/// the threshold continue at the next one.
 struct TreeNode {
   int column = -1;   ///< Input that is compared; -1: a leaf.
   double value = 0;  ///< Threshold; the answer of a leaf.
@@ -43,8 +43,8 @@ enum class ForestKind {
   kExtra,   ///< All rows; the best of one random split per column.
 };
 
-/// Grows up to 1,000 trees, fewer where rows are many, as scikit-learn does by
-/// default: squared error, every column looked at, leaves of equal values.
+/// Grows up to 1,000 trees, fewer for many rows, with scikit-learn's defaults:
+/// squared error, all columns considered, leaves of equal values.
 Forest GrowForest(const Table& table, ForestKind kind, std::uint64_t seed);
 
 }  // namespace foretell::surrogate

@@ -5,10 +5,10 @@
 
 namespace foretell::surrogate {
 
-/// What columns are called in a formula that is pasted: names of variables in
-/// Python, awk and JavaScript, all different. What is no letter, digit or `_`
-/// becomes `_`; a leading digit, a word that one of these languages keeps for
-/// itself (`length`, `lambda`) and a name that was given before get a `_` more.
+/// Names of columns in a formula: distinct, valid variable names in Python, awk
+/// and JavaScript. Replaces all characters except letters, digits and `_` by
+/// `_`, and adds a `_` to a leading digit, a reserved word of these languages
+/// (`length`, `lambda`) and a duplicate.
 std::vector<std::string> FormulaNames(const std::vector<std::string>& columns);
 
 }  // namespace foretell::surrogate

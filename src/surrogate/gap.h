@@ -5,15 +5,14 @@
 
 namespace foretell::surrogate {
 
-/// What an estimate lacks, as a polynomial of the factors of an experiment:
-/// measured - estimated, by the least squares of shares of what was measured
-/// (Liu et al., testing-based estimation).
+/// Correction of an estimate as a polynomial of the factors of an experiment:
+/// measured - estimated, by least squares relative to the measurements (Liu et
+/// al., testing-based estimation).
 struct GapFit {
   PowerSum gap;
   double before = 0;  ///< Mean error of the estimates, share of 1.
   double before_median = 0;
-  /// Mean error of estimate plus gap on rows that were left out one at a time,
-  /// each with a fit of its own.
+  /// Mean leave-one-out error of estimate plus gap.
   double after = 0;
   double after_median = 0;
   double after_largest = 0;  ///< Largest of the same errors.
@@ -22,9 +21,9 @@ struct GapFit {
 /// The first row of each point among `inputs` [rows, columns], in their order.
 std::vector<Eigen::Index> FirstRowsOfPoints(const Eigen::MatrixXd& inputs);
 
-/// Fits the gap. `runs` has the factors and what was measured; `estimates`
-/// [rows] is what was estimated of the same rows. Runs of one point are one
-/// row, at their means. Requires two points.
+/// Fits the gap. `runs` has the factors and measurements, `estimates` [rows]
+/// the estimates of the same rows. Runs of one point are averaged into one row.
+/// Requires two points.
 GapFit FitGap(const Table& runs, const Eigen::VectorXd& estimates);
 
 /// Error of estimates and a gap on other rows, as in FitGap.

@@ -21,7 +21,7 @@ class Model {
     static_cast<void>(columns);
     return "";
   }
-  /// What reads back as the same function: model_json.h.
+  /// JSON from which model_json.h restores the function.
   virtual nlohmann::ordered_json ToJson() const = 0;
 };
 

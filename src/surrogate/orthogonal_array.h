@@ -7,11 +7,11 @@
 #include "src/surrogate/axis.h"
 
 // Experiments instead of a full product: in an orthogonal array of strength 2
-// any two columns hold every pair of levels equally often, so that 9 to 27 runs
-// show each factor with every level of each other one. Taguchi's L9, L16, L18
-// and L27, built rather than tabulated: columns of L9 and L27 are the linear
-// functions over GF(3), one per point of the projective space, those of L16
-// over GF(4); L18 develops a difference scheme of 6 by 6 over Z(3).
+// any two columns contain every pair of levels equally often, so that 9 to 27
+// runs combine each factor with every level of every other one. Taguchi's L9,
+// L16, L18 and L27, built rather than tabulated: columns of L9 and L27 are the
+// linear functions over GF(3), one per point of the projective space, those of
+// L16 over GF(4); L18 develops a difference scheme of 6 by 6 over Z(3).
 
 namespace foretell::surrogate {
 
@@ -26,8 +26,7 @@ struct OrthogonalArray {
 /// and L27 (thirteen of 3).
 std::vector<OrthogonalArray> OrthogonalArrays();
 
-/// How often pairs of levels occur: whether, in any two columns, every one
-/// occurs equally often.
+/// True if every pair of levels occurs equally often in any two columns.
 bool HasStrengthTwo(const OrthogonalArray& array);
 
 /// Points to measure at.

@@ -17,14 +17,14 @@ std::vector<std::vector<int>> ProductsUpTo(Eigen::Index columns, int degree);
 double CountProducts(Eigen::Index columns, int degree);
 
 /// Sum of coefficients times inputs, and a constant, by least squares of the
-/// relative errors: rows weigh 1 / value^2, because models are judged by
-/// shares. Where columns are not independent, the solution of least norm.
+/// relative errors: rows have weight 1 / value^2, because errors are relative.
+/// If columns are dependent, the solution of least norm.
 PowerSum FitLinear(const Table& table);
 
 /// All products of inputs up to a degree, fitted in the same way with a ridge.
-/// Degree (0 to 4) and ridge are those of the least mean error over rows that
-/// were left out one at a time (the closed form of ridge regression); a degree
-/// above 1 with more products than half of the rows is not tried.
+/// Degree (0 to 4) and ridge minimize the mean leave-one-out error (in closed
+/// form); a degree above 1 with more products than half of the rows is not
+/// tried.
 PowerSum FitPolynomial(const Table& table);
 
 /// As above, by the least squares of errors divided by `scale` [rows], above 0:
@@ -35,9 +35,9 @@ PowerSum FitPolynomial(const Table& table, const Eigen::VectorXd& scale);
 /// the normal equations, whose columns are of length 1.
 PowerSum FitPowers(const Table& table, int degree, double ridge);
 
-/// Given products of the inputs (their powers), each of a coefficient from 0,
-/// fitted in the same way: a function that never falls, and in which products
-/// that bring nothing are left out.
+/// Given products of the inputs (their powers), each with a coefficient >= 0,
+/// fitted in the same way: a non-decreasing function without the products that
+/// do not help.
 PowerSum FitNonNegative(const Table& table,
                         const std::vector<std::vector<int>>& products);
 

@@ -16,7 +16,7 @@ struct Term {
   std::vector<int> powers;  ///< One per input, each 0 or above.
 };
 
-/// Coefficients are written with this many digits, as few as will do.
+/// Least number of digits of a coefficient.
 inline constexpr int kFewestDigits = 3;
 inline constexpr int kMostDigits = 17;
 /// The number nearest to `value` that has `digits` digits.
@@ -28,8 +28,8 @@ Term ReadTerm(JsonObject& object, std::size_t columns);
 /// Reads `terms`, which have nothing else.
 std::vector<Term> ReadTerms(JsonObject& object, std::size_t columns);
 
-/// A polynomial of the inputs: what linear, polynomial and symbolic regression
-/// over + * square cube all come down to.
+/// A polynomial of the inputs: the form of linear, polynomial and symbolic
+/// regression over + * square cube.
 class PowerSum final : public Model {
  public:
   /// Terms of equal powers become one; those of coefficient 0 are left out.

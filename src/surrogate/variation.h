@@ -10,7 +10,7 @@ inline constexpr std::size_t kMostNodes = 40;
 /// …nor multiplied out to higher powers than this.
 inline constexpr int kMostDegree = 9;
 
-/// Whether an expression keeps both limits.
+/// True if an expression is within both limits.
 bool IsSmallEnough(const Expression& expression);
 
 /// A random expression over `inputs` columns, at most `depth` operations deep;

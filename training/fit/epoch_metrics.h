@@ -12,7 +12,7 @@
 
 namespace foretell::training {
 
-/// Loss and errors over a pass, added up.
+/// Sums of loss and errors over a pass.
 struct PassSums {
   double loss = 0;    ///< Weighted sum of Huber losses, in scaled space.
   double weight = 0;  ///< Sum of the weights.
@@ -33,7 +33,7 @@ struct PassSums {
   static PassSums FromArray(std::span<const double> numbers);
 };
 
-/// What an epoch came to.
+/// Metrics of an epoch.
 struct EpochMetrics {
   std::int64_t epoch = 0;  ///< From 1.
   double learning_rate = 0;

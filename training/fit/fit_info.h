@@ -9,8 +9,8 @@
 
 namespace foretell::training {
 
-/// What a checkpoint of a new run will state: scales and columns fitted to the
-/// samples of the training part, and where its labels come from. Throws
+/// Metadata for the checkpoint of a new run: scales and columns fitted to the
+/// samples of the training part, and the source of its labels. Throws
 /// Error(kInvalidArgument) for an empty part, for a target without a single
 /// label in it, and for the scale "dippm" together with a prior.
 learned::CheckpointInfo FitInfo(const TrainerOptions& options,
@@ -18,14 +18,14 @@ learned::CheckpointInfo FitInfo(const TrainerOptions& options,
                                 std::span<const learned::Target> targets,
                                 std::span<const std::size_t> train);
 
-/// Fits the scales that a network keeps of its own (Network::InputsToScale) to
-/// the samples of the training part. Does nothing for other networks.
+/// Fits the network's own scales (Network::InputsToScale) to the samples of the
+/// training part. Does nothing for other networks.
 void FitInputScale(learned::Network& network,
                    const learned::CheckpointInfo& info,
                    const TrainingData& data);
 
-/// Network::InputDistance that 99 % of the samples of the training part stay
-/// below; empty for networks without one.
+/// 99th percentile of Network::InputDistance over the training part; empty for
+/// networks without one.
 std::optional<double> FarDistance(learned::Network& network,
                                   const learned::CheckpointInfo& info,
                                   const TrainingData& data);

@@ -15,7 +15,7 @@
 
 namespace foretell::training {
 
-/// One step of learning from a batch, of which each worker has a share.
+/// One training step on a batch, which workers share.
 class Learner {
  public:
   /// A new network of `info` with weights from the seed. Throws Error as
@@ -26,7 +26,7 @@ class Learner {
   struct StepOptions {
     double rate = 0;
     std::uint64_t seed = 0;  ///< Seed of dropout.
-    bool stop = false;       ///< This worker wants to end.
+    bool stop = false;       ///< This worker requests the end of training.
   };
   struct StepResult {
     PassSums own;       ///< Losses and errors of this worker's share.

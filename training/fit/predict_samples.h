@@ -17,13 +17,13 @@ class LearnedModel;
 
 namespace foretell::training {
 
-/// What a network predicts for samples.
+/// Predictions of a network for samples.
 struct PassResult {
   std::vector<PredictedSample> predictions;  ///< In the order asked for.
   PassSums sums;
 };
 
-/// What a pass needs.
+/// Inputs of a pass.
 struct PassContext {
   FeatureStore& store;
   const SampleSet& set;
@@ -47,7 +47,7 @@ void CheckFits(const learned::CheckpointInfo& info, const SampleSet& set);
 void AddIntervals(const learned::LearnedModel& model,
                   std::vector<PredictedSample>& predictions);
 
-/// The prior alone as if it were a network's prediction.
+/// The prior as a prediction.
 std::vector<PredictedSample> PriorAsPrediction(
     const SampleSet& set, std::span<const std::size_t> indices);
 

@@ -9,15 +9,15 @@
 
 namespace foretell::training {
 
-/// What was predicted for a sample, together with the truth.
+/// The prediction for a sample, together with its label.
 struct PredictedSample {
   std::size_t sample = 0;                            ///< Index into SampleSet.
   learned::TargetValues truth = learned::kNoValues;  ///< Targets of the sample.
   learned::TargetValues predicted = learned::kNoValues;
-  /// Intervals that are meant to contain the truth; may be empty.
+  /// Prediction intervals; may be empty.
   std::array<std::optional<Interval>, learned::kNumTargets> intervals = {};
 
-  /// Whether a target is both known and predicted.
+  /// True if a target is both known and predicted.
   bool Has(learned::Target target) const {
     return learned::IsKnown(ValueOf(truth, target)) &&
            learned::IsKnown(ValueOf(predicted, target));

@@ -14,7 +14,7 @@ struct RateTestOptions {
   std::int64_t steps = 100;
 };
 
-/// What the test saw.
+/// Result of the test.
 struct RateTest {
   struct Step {
     double rate = 0;
@@ -25,14 +25,15 @@ struct RateTest {
   double suggested = 0;
 };
 
-/// Where the smoothed loss falls most steeply over the logarithm of the rate,
-/// before its lowest point; the slope is taken over a few steps. Throws
+/// The rate at which the smoothed loss falls most steeply over the logarithm of
+/// the rate, before its minimum; the slope is taken over a few steps. Throws
 /// Error(kInvalidArgument) for fewer than three steps.
 double SuggestRate(const std::vector<RateTest::Step>& steps);
 
 /// Smith's range test (2017): trains a new network while the rate grows
 /// exponentially, until the loss has risen far above its lowest or `highest` is
-/// reached. Each worker takes its share, all see the same. Nothing of it stays.
+/// reached. Workers share the batches and get the same result. The network is
+/// discarded.
 RateTest FindRate(const TrainerOptions& options,
                   const learned::CheckpointInfo& info, const TrainingData& data,
                   Communicator& communicator, const RateTestOptions& test = {});

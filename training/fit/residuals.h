@@ -10,15 +10,15 @@
 
 namespace foretell::training {
 
-/// Default share of truths that an interval is to hold.
+/// Default coverage of an interval.
 inline constexpr double kCoverage = 0.9;
 
-/// Split-conformal interval of log(true / predicted): with n residuals, the
-/// ⌊(n + 1) · α / 2⌋-th smallest and the ⌈(n + 1) · (1 - α / 2)⌉-th, α = 1 -
-/// coverage, each side for itself as errors are seldom symmetric. Widened to
-/// contain 0. Of a further sample drawn like these, the interval holds the
-/// truth with a probability of at least `coverage`. Empty with fewer than ⌈2 /
-/// α⌉ - 1 residuals (19 at 90 %), which promise nothing.
+/// Split-conformal interval of log(true / predicted): with n residuals, the ⌊(n
+/// + 1) · α / 2⌋-th smallest and the ⌈(n + 1) · (1 - α / 2)⌉-th, α = 1 -
+/// coverage, each side separately, because errors are seldom symmetric. Widened
+/// to contain 0. For a further sample from the same distribution, the interval
+/// contains the true value with a probability of at least `coverage`. Empty
+/// with fewer than ⌈2 / α⌉ - 1 residuals (19 at 90 %), which give no guarantee.
 std::optional<learned::ResidualInterval> ConformalInterval(
     std::vector<double> log_residuals, double coverage = kCoverage);
 

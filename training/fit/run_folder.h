@@ -9,14 +9,14 @@
 namespace foretell::training {
 
 /// Files of one run: last.safetensors and best.safetensors, each whole at any
-/// time; metrics.jsonl, a line per epoch; curves.html, the same as pictures.
+/// time; metrics.jsonl, a line per epoch; curves.html, the same as charts.
 /// Throws Error(kIo) that names the path.
 class RunFolder {
  public:
-  /// Makes the folder where it is missing. With `fresh`, throws
-  /// Error(kInvalidArgument) when a run is in it already.
+  /// Creates the folder if missing. With `fresh`, throws
+  /// Error(kInvalidArgument) if it already has a run.
   RunFolder(std::string path, bool fresh);
-  /// Whether there is a run in a folder, which need not exist.
+  /// True if the folder exists and has a run.
   static bool HasRun(const std::string& path);
 
   const std::string& path() const { return path_; }

@@ -16,7 +16,7 @@
 
 namespace foretell::training {
 
-/// How far a run is, for a progress bar.
+/// Progress of a run.
 struct BatchProgress {
   std::int64_t epoch = 0;  ///< From 1.
   std::int64_t epochs = 0;
@@ -30,7 +30,7 @@ struct TrainerHooks {
   std::function<void(const BatchProgress&)> on_batch;
   /// After each epoch, when Last() and Best() are worth writing.
   std::function<void(const EpochMetrics&)> on_epoch;
-  /// Asked before each batch; true ends the run after it.
+  /// Called before each batch; true ends the run after it.
   std::function<bool()> interrupted;
 };
 
@@ -40,7 +40,7 @@ enum class RunEnd {
   kInterrupted,   ///< TrainerHooks::interrupted; Last() goes on from there.
 };
 
-/// A run to go on with.
+/// A run to continue.
 struct SavedRun {
   learned::Checkpoint last;  ///< Trainer::Last().
   learned::Checkpoint best;  ///< Trainer::Best().
@@ -49,9 +49,9 @@ struct SavedRun {
 
 /// Trains one network.
 ///
-/// Every random number (weights, order, dropout) follows from the seed and the
-/// place in the run, so that a run which was stopped anywhere and restored goes
-/// on, on a CPU with the same number of threads, to exactly the same bytes.
+/// Every random number (weights, order, dropout) depends only on the seed and
+/// the position in the run, so that on a CPU with the same number of threads a
+/// restored run ends with exactly the same bytes.
 ///
 /// With several workers, gradients of sums are added up and divided by the sum
 /// of all weights once: n workers with batches of b give the same steps as one
@@ -62,7 +62,7 @@ class Trainer {
   /// and kUnsupported when there is no such device to compute on.
   Trainer(const TrainerOptions& options, learned::CheckpointInfo info,
           const TrainingData& data, Communicator& communicator);
-  /// Goes on with a run; `options` may differ in epochs and patience. Throws
+  /// Continues a run; `options` may differ in epochs and patience. Throws
   /// Error(kCorrupt) that names its origin for checkpoints that do not fit.
   Trainer(const TrainerOptions& options, const SavedRun& saved,
           const TrainingData& data, Communicator& communicator);
@@ -73,7 +73,7 @@ class Trainer {
   /// longer a finite number, and what reading and communicating throw.
   RunEnd Run(const TrainerHooks& hooks);
 
-  /// The current weights, with everything needed to go on.
+  /// The current weights, with everything needed to continue.
   learned::Checkpoint Last() const;
   /// The weights with the lowest validation loss (without a validation part:
   /// of the last epoch), with intervals from that part.
@@ -83,7 +83,7 @@ class Trainer {
   learned::LearnedModel LastModel() const;
 
  private:
-  /// Where the run is; all of it goes into the checkpoint.
+  /// Position in the run; stored in the checkpoint.
   struct Position {
     std::int64_t epoch = 0;  ///< Finished epochs.
     std::int64_t batch = 0;  ///< Finished batches of the next epoch.
@@ -93,7 +93,7 @@ class Trainer {
     std::int64_t best_epoch = 0;  ///< 0: none yet.
   };
 
-  /// False when it was stopped before its end.
+  /// Returns false if it was interrupted.
   bool TrainEpoch(const TrainerHooks& hooks);
   void Step(const LoadedBatch& batch, double progress);
   void SumOverWorkers();

@@ -13,8 +13,8 @@ namespace foretell::training {
 /// The learning rate of the paper, found there by Smith's range test.
 inline constexpr double kPaperLearningRate = 2.754e-5;
 
-/// How a network is trained; whatever does not concern the network or the
-/// optimizer follows the paper where it gives a value.
+/// Options of training; options other than those of network and optimizer
+/// follow the paper if it gives a value.
 struct TrainerOptions {
   /// Its node_features, static_features and outputs are set by the trainer.
   learned::NetworkOptions network = {};

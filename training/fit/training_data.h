@@ -8,8 +8,8 @@
 
 namespace foretell::training {
 
-/// What a network learns from. It must outlive what learns from it, and so must
-/// what it refers to.
+/// Training data of a network. It and everything it refers to must outlive the
+/// trainer.
 struct TrainingData {
   const SampleSet& set;
   FeatureStore& store;

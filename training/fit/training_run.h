@@ -17,9 +17,9 @@ namespace foretell::training {
 /// A training run in a folder, new or resumed.
 struct TrainingRunOptions {
   std::string folder;
-  bool resume = false;  ///< Goes on with the run in the folder.
-  /// For a resumed run only the dataset (if it was moved), the threads and the
-  /// cache are used: the rest is as it was.
+  bool resume = false;  ///< Continues the run in the folder. For a resumed run
+                        ///< only the dataset (if it was moved), the threads and
+                        ///< the cache are used.
   SampleRequest samples;
   /// For a new run; its batch size is per worker.
   TrainerOptions trainer;
@@ -29,10 +29,10 @@ struct TrainingRunOptions {
   std::optional<std::int64_t> patience;
 };
 
-/// The course of a training run: samples, scales, learning, and its files.
-/// In addition to those of RunFolder there are run.json, the request, and with
-/// `find_rate` learning_rate.html. All workers call the same methods; only the
-/// first one writes.
+/// A training run: samples, scales, training, and its files. In addition to
+/// those of RunFolder there are run.json, the request, and with `find_rate`
+/// learning_rate.html. All workers call the same methods; only the first one
+/// writes.
 class TrainingRun {
  public:
   /// Opens folder and samples. Throws Error as RunFolder, ReadText,
@@ -47,18 +47,18 @@ class TrainingRun {
   /// Where the range test is drawn.
   std::string rate_test_path() const;
 
-  /// Makes the trainer, from nothing or from the folder's checkpoints; returns
-  /// the range test if one was asked for. To be called once, before Run. Throws
-  /// Error as FitInfo, FindRate, ReadCheckpoint and Trainer.
+  /// Creates the trainer, new or from the folder's checkpoints; returns the
+  /// range test if requested. To be called once, before Run. Throws Error as
+  /// FitInfo, FindRate, ReadCheckpoint and Trainer.
   std::optional<RateTest> Prepare();
   std::int64_t epochs() const { return options_.trainer.epochs; }
 
-  /// Learns to the end, or until it is interrupted. Writes checkpoints, metrics
-  /// and curves after each epoch, before the hook. Throws Error as Trainer::Run
-  /// and RunFolder.
+  /// Trains to the end, or until interrupted. Writes checkpoints, metrics and
+  /// curves after each epoch, before the hook. Throws Error as Trainer::Run and
+  /// RunFolder.
   RunEnd Run(TrainerHooks hooks);
 
-  /// What the best checkpoint states about itself.
+  /// Metadata of the best checkpoint.
   learned::CheckpointInfo BestInfo() const { return trainer_->Best().info; }
 
  private:
@@ -75,8 +75,8 @@ class TrainingRun {
   std::unique_ptr<Trainer> trainer_;
 };
 
-/// Whether the folder has a run to go on with. All workers answer what the
-/// first one sees, since others may not see the files yet.
+/// True if the folder has a run to continue. All workers return the first one's
+/// result, because others may not see the files yet.
 bool HasRun(const std::string& folder, Communicator& workers);
 
 }  // namespace foretell::training

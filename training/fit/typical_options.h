@@ -5,10 +5,9 @@
 
 namespace foretell::training {
 
-/// Options for a network of `kind` where the user gives none: `usual`, which is
-/// for networks over operators; for those over terms the size, loss and course
-/// with which the shipped predictors of their figure were trained
-/// (docs/how_learned.md).
+/// Default options for a network of `kind`: `usual` for networks over
+/// operators; for those over terms the size, loss and schedule of the shipped
+/// predictors of their figure (docs/how_learned.md).
 TrainerOptions TypicalOptions(learned::NetworkKind kind,
                               const TrainerOptions& usual);
 

@@ -13,7 +13,7 @@
 
 namespace foretell::training {
 
-/// Which networks are compared, and the folder where results are.
+/// Networks to compare, and the folder for results.
 struct ComparisonOptions {
   SampleRequest samples;
   std::vector<TrainerOptions> networks;  ///< One for each network.
@@ -21,7 +21,7 @@ struct ComparisonOptions {
   std::string folder;  ///< Trainings stored in it are not repeated.
 };
 
-/// Networks trained from several seeds on one split.
+/// Networks trained with several seeds on one split.
 class NetworkComparison {
  public:
   /// Opens the samples. Throws Error as OpenSamples.

@@ -16,7 +16,7 @@ struct PartErrors {
   learned::TargetValues mape = learned::kNoValues;
 };
 
-/// One network trained from one seed, judged after its last epoch.
+/// One network trained with one seed, evaluated after its last epoch.
 struct ComparisonCell {
   learned::NetworkKind network = {};
   std::uint64_t seed = 0;

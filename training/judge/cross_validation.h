@@ -26,7 +26,7 @@ struct CrossValidationOptions {
   std::string folder;      ///< Folds stored in it are not repeated.
 };
 
-/// Predicts every sample by a network that has not seen its fold.
+/// Predicts every sample with a network trained without its fold.
 class CrossValidation {
  public:
   /// Opens and divides the samples. Throws Error as OpenSamples, AssignFolds
@@ -35,7 +35,7 @@ class CrossValidation {
 
   const SampleSet& set() const { return opened_.set; }
   std::span<const int> folds() const { return folds_; }  ///< Of each sample.
-  /// How many samples a fold's network learns from, on average.
+  /// Mean number of training samples per fold.
   std::int64_t samples_per_training() const;
 
   /// Predictions of all folds in turn, as PredictFold. Empty when interrupted;

@@ -13,7 +13,7 @@
 
 namespace foretell::training {
 
-/// How good predictions of one target are. What cannot be computed is
+/// Accuracy of predictions of one target. A value that cannot be computed is
 /// kUnknown. Shares are from 0 to 1.
 struct TargetAccuracy {
   learned::Target target = learned::Target::kMemory;

@@ -13,8 +13,8 @@
 
 namespace foretell::training {
 
-/// What every training of an experiment has in common. All of it must outlive
-/// the training.
+/// Common settings of all trainings of an experiment. They must outlive the
+/// training.
 struct LearningTask {
   const TrainerOptions& options;
   std::span<const learned::Target> targets;

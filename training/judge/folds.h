@@ -13,7 +13,7 @@
 
 namespace foretell::training {
 
-/// What is left out together.
+/// Unit that a fold holds out.
 enum class FoldKind {
   kFamily,  ///< All samples of a family.
   kModel,   ///< All samples of a network, whatever its batch.
@@ -25,7 +25,7 @@ std::optional<FoldKind> ParseFoldKind(std::string_view name);
 
 /// Number of the fold, from 0, of every sample. Groups come in the order of a
 /// hash of their names and `seed`; each goes to the fold with the fewest
-/// samples so far. Nothing depends on the order of samples. Throws
+/// samples so far. The result does not depend on the order of samples. Throws
 /// Error(kInvalidArgument) for fewer groups than folds and for `count` < 2.
 std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
                              std::uint64_t seed);
@@ -38,14 +38,14 @@ std::optional<std::vector<PredictedSample>> PredictFold(
     const TrainerHooks& hooks);
 
 /// Trains on all samples. The intervals and errors that the checkpoint states
-/// are those of `predictions`, which folds have made for samples that they had
-/// not seen. Empty when interrupted.
+/// are those of `predictions`, made by folds for held-out samples. Empty when
+/// interrupted.
 std::optional<learned::Checkpoint> TrainOnAll(
     const LearningTask& task, std::span<const PredictedSample> predictions,
     const TrainerHooks& hooks);
 
 /// Predictions of all `count` folds with intervals, each from the residuals of
-/// the other folds: no sample is judged by an interval that was fitted to it.
+/// the other folds: no interval is fitted to the sample that it is tested on.
 /// In the order of the samples.
 std::vector<PredictedSample> CrossConformal(
     std::span<const PredictedSample> predictions, std::span<const int> folds,

@@ -9,17 +9,17 @@
 
 namespace foretell::training {
 
-/// What is judged, and by which labels.
+/// What to evaluate, and on which labels.
 struct JudgeOptions {
-  /// Without a split, the part is not looked at. A checkpoint decides targets
-  /// and recipe.
+  /// Without a split, the part is ignored. A checkpoint decides targets and
+  /// recipe.
   SampleRequest samples;
   Part part = Part::kTest;
   std::string checkpoint;       ///< Path; empty: the prior alone.
   std::string compute = "cpu";  ///< As ComputeDevice.
 };
 
-/// Answers with the samples that they are for.
+/// Predictions with their samples.
 struct Judgement {
   OpenedSamples opened;
   std::vector<PredictedSample> predictions;

@@ -6,12 +6,12 @@
 
 namespace foretell::training {
 
-/// Results of long experiments in a folder, so that one that was killed can go
-/// on: each is a file {"made_with", "result"}.
+/// Caches results of long experiments in a folder, so that a killed one can
+/// continue: each is a file {"made_with", "result"}.
 class ResultCache {
  public:
-  /// `made_with` is all that results depend on. Makes the folder; throws
-  /// Error(kIo).
+  /// `made_with` has everything that results depend on. Creates the folder;
+  /// throws Error(kIo).
   ResultCache(std::string folder, nlohmann::json made_with);
 
   /// The result `name`; empty if it is missing, cannot be read, or was made

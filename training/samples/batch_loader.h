@@ -18,7 +18,7 @@
 
 namespace foretell::training {
 
-/// A batch on the CPU, ready to be computed. B graphs, T targets.
+/// A batch on the CPU, ready for the network. B graphs, T targets.
 struct LoadedBatch {
   std::vector<std::size_t> samples;  ///< B indices; empty: no tensors either.
   learned::GraphBatch graphs;
@@ -32,15 +32,14 @@ LoadedBatch LoadBatch(FeatureStore& store, const SampleSet& set,
                       const learned::CheckpointInfo& info,
                       std::vector<std::size_t> samples);
 
-/// Prepares the batches of a plan in order, in a thread of its own, at most
-/// kBatchesAhead of them before they are asked for. All arguments must outlive
-/// it.
+/// Prepares the batches of a plan in order, in a separate thread, at most
+/// kBatchesAhead of them in advance. All arguments must outlive it.
 class BatchLoader {
  public:
   BatchLoader(FeatureStore& store, const SampleSet& set,
               const learned::CheckpointInfo& info, BatchPlan plan,
               std::size_t first = 0);
-  /// Waits until the batch under way is done.
+  /// Waits until the current batch is done.
   ~BatchLoader();
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;

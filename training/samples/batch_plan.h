@@ -12,8 +12,8 @@ namespace foretell::training {
 /// Indices of samples that are computed together.
 using BatchPlan = std::vector<std::vector<std::size_t>>;
 
-/// A well mixed 64-bit number of two (SplitMix64's finaliser); the same on
-/// every machine.
+/// A 64-bit hash of two numbers (SplitMix64's finaliser); the same on every
+/// machine.
 std::uint64_t MixSeed(std::uint64_t a, std::uint64_t b);
 
 /// Batches of `batch_size` for one pass over `indices`, the last one of each
@@ -36,7 +36,7 @@ BatchPlan PlanEvaluation(const SampleSet& set,
 
 inline constexpr std::int64_t kMaxNodesInEvaluation = 1 << 15;
 
-/// What one of `size` workers computes of each batch: every size-th sample,
+/// One worker's share of each batch, of `size` workers: every size-th sample,
 /// starting at `rank`. Together the workers have every sample once; a worker's
 /// share of a batch may be empty.
 BatchPlan ShareOf(const BatchPlan& plan, int rank, int size);

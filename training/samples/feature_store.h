@@ -13,7 +13,7 @@
 
 namespace foretell::training {
 
-/// A graph as a network sees it, on a device.
+/// Identifies the input of a network for a graph on a device.
 struct InputKey {
   RowId graph = 0;
   const DeviceSpec* device = nullptr;  ///< If the recipe needs one.
@@ -22,9 +22,9 @@ struct InputKey {
   std::strong_ordering operator<=>(const InputKey&) const = default;
 };
 
-/// Graphs of a dataset as a recipe makes them, read when asked for; the most
-/// recently used ones are kept as long as they fit into `cache_bytes`. Safe to
-/// use from several threads, one of which reads at a time.
+/// Network inputs for the graphs of a dataset, read on demand; keeps the most
+/// recently used ones within `cache_bytes`. Thread-safe; one thread reads at a
+/// time.
 class FeatureStore {
  public:
   /// `context` is the recipe's, for terms of memory.
@@ -36,7 +36,7 @@ class FeatureStore {
 
   const std::string& dataset() const { return dataset_.path(); }
   std::int64_t cached_bytes() const;
-  std::int64_t reads() const;  ///< How often the file was read.
+  std::int64_t reads() const;  ///< Number of reads from the file.
 
  private:
   mutable std::mutex mutex_;

@@ -6,9 +6,9 @@
 
 namespace foretell::training {
 
-/// Makes a draft of every label that fits and has a graph and a figure for a
-/// target; counts the others, and lists devices, sources and settings.
-/// Throws Error(kInvalidArgument) as LabelFilter, and when no label is left.
+/// Creates a draft for every matching label with a graph and a figure for a
+/// target; counts the others, and lists devices, sources and settings. Throws
+/// Error(kInvalidArgument) as LabelFilter, and when no label is left.
 void JoinLabels(Selection& selection);
 
 /// A label's figure for each target; unknown where it has none, or 0.

@@ -21,14 +21,14 @@ class LabelFilter {
 
   bool Fits(const Label& label) const;
 
-  /// Throws Error(kInvalidArgument): nothing fits in the dataset at `path`,
-  /// which has these devices and sources, or what fits, `without_graph` labels,
-  /// has no graph.
+  /// Throws Error(kInvalidArgument): no label of the dataset at `path` matches,
+  /// with its devices and sources, or the `without_graph` matching labels have
+  /// no graph.
   [[noreturn]] void FailEmpty(const std::string& path,
                               std::int64_t without_graph = 0) const;
 
  private:
-  /// Whether everything except the provenance fits.
+  /// True if everything except the provenance matches.
   bool FitsSoFar(const Label& label) const;
 
   const SampleOptions& options_;

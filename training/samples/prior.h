@@ -30,7 +30,7 @@ struct Prior {
 /// Predictor::Analytic as a prior.
 Prior AnalyticPrior(const ContextModel& context);
 
-/// A graph to be estimated on a device, run as its label was.
+/// A graph to estimate on a device, with the run of its label.
 struct PriorRequest {
   RowId graph = 0;
   const DeviceSpec* device = nullptr;
@@ -38,8 +38,8 @@ struct PriorRequest {
   auto operator<=>(const PriorRequest&) const = default;
 };
 
-/// Estimates requests, each once, with `threads` threads, each with a handle of
-/// its own to the dataset. The first error is thrown, with the graph's row.
+/// Estimates requests, each once, with `threads` threads, each with its own
+/// handle to the dataset. The first error is thrown, with the graph's row.
 std::map<PriorRequest, PriorFigures> EstimatePriors(
     const std::string& dataset, const Prior& prior,
     std::vector<PriorRequest> requests, int threads);

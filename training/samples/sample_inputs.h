@@ -6,14 +6,14 @@ namespace foretell::training {
 
 /// Looks up the devices of all drafts in the catalogue if a prior, terms, costs
 /// of nodes or columns need them. Decides for a new recipe whether folded norms
-/// are restored: not if all labels were simulated, since a simulation from a
-/// file is of the file as it is. Throws Error(kNotFound) for a device that the
-/// catalogue does not have.
+/// are restored: not if all labels were simulated, because a simulation uses
+/// the file as is. Throws Error(kNotFound) for a device that the catalogue does
+/// not have.
 void FindDevices(Selection& selection);
 
-/// Numbers of the graphs as a whole, one per column. A recipe without columns
-/// gets those that the options ask for: static features; figures of the
-/// device; the prior's; one per value of each setting key.
+/// Adds graph-level numbers, one per column. A recipe without columns gets
+/// those of the options: static features; figures of the device; the prior's;
+/// one per value of each setting key.
 void AddInputs(Selection& selection);
 
 }  // namespace foretell::training

@@ -27,8 +27,8 @@ std::optional<PriorSource> ParsePriorSource(std::string_view name);
 inline constexpr char kNoSplit[] = "none";
 inline constexpr char kAllDevices[] = "all";
 
-/// What OpenSamples is to open, in the words of users: names of splits and
-/// devices, files of devices, whole MiB.
+/// Request of OpenSamples in terms of the user: names of splits and devices,
+/// files of devices, whole MiB.
 struct SampleRequest {
   std::string dataset;                  ///< Path.
   std::string split = "configuration";  ///< As SampleOptions; or kNoSplit.
@@ -55,18 +55,18 @@ struct SampleRequest {
   std::vector<learned::Target> Targets() const;
 };
 
-/// Requests what a network over `terms` sees (empty: over operators): if no
-/// target is named, the one that the terms add up to; for kernels, figures of
-/// the devices that are learned from.
+/// Requests the inputs of a network over `terms` (empty: over operators): sets
+/// an unset target to the total of the terms; for kernels, adds figures of the
+/// training devices.
 void FollowTerms(std::optional<learned::TermSet> terms, SampleRequest& request);
 
-/// Requests what a checkpoint was trained with: targets, recipe and prior. A
-/// prior from labels stays one.
+/// Requests the targets, recipe and prior of a checkpoint's training. Keeps a
+/// prior from labels.
 void FollowCheckpoint(const learned::CheckpointInfo& info,
                       SampleRequest& request);
 
-/// All that samples depend on, except the cache and the threads: for a run that
-/// is resumed, and for results that are kept.
+/// Everything that samples depend on, except the cache and the threads: for
+/// resumed runs and cached results.
 nlohmann::json SampleRequestToJson(const SampleRequest& request);
 
 /// Sets everything from such JSON, except the cache, the threads and a dataset

@@ -23,8 +23,8 @@ std::string_view PartName(Part part);  ///< "train", "validation", "test".
 /// Empty for an unknown name.
 std::optional<Part> ParsePart(std::string_view name);
 
-/// A label with all that is known of its point, except the nodes and edges,
-/// which are read when they are needed.
+/// A label with the data of its point, except nodes and edges, which are read
+/// on demand.
 struct Sample {
   RowId point = 0;
   RowId graph = 0;
@@ -38,8 +38,7 @@ struct Sample {
   Provenance provenance = Provenance::kMeasured;
   /// Empty when the split does not have the point.
   std::optional<Part> part;
-  /// The label's figures; unknown ones are masked, never made up. All are
-  /// above 0.
+  /// The label's figures; unknown ones are masked. All are above 0.
   learned::TargetValues targets = learned::kNoValues;
   learned::TargetValues prior = learned::kNoValues;
   std::vector<double> inputs;  ///< Raw, one per column of the recipe.
@@ -47,24 +46,24 @@ struct Sample {
   Run run = {};  ///< By the label's setting, where the recipe depends on it.
 };
 
-/// Which labels become samples.
+/// Selects the labels that become samples.
 struct SampleOptions {
   std::vector<learned::Target> targets;  ///< Others are dropped.
-  /// Names as the labels have them; empty: the only one there is.
+  /// Names as the labels have them; empty: the only one.
   std::vector<std::string> devices;
   bool all_devices = false;
-  /// Empty: what was measured or imported where there is any such label, else
-  /// what was simulated. The two are mixed only when both are named.
+  /// Empty: measured and imported labels if there are any, else simulated ones.
+  /// The two are mixed only if both are named.
   std::vector<Provenance> provenances;
   std::vector<std::string> sources;  ///< Empty: every one.
   double simulated_weight = 1;
-  /// A split of the dataset; or "random" or "configuration", which are made
-  /// with seed 0 where the dataset has none of that name; or empty: all samples
+  /// A split of the dataset; or "random" or "configuration", which are created
+  /// with seed 0 if the dataset has none of that name; or empty: all samples
   /// are for training.
   std::string split;
-  /// What the network is to see. Without columns they are the static features
-  /// and those that the next three ask for. The prior's name is that of
-  /// `prior`. Terms and costs of nodes need the catalogue.
+  /// Inputs of the network. The default columns are the static features and
+  /// those of the next three options. The prior's name is that of `prior`.
+  /// Terms and costs of nodes need the catalogue.
   learned::InputRecipe recipe;
   bool device_columns = false;  ///< Figures of the device as inputs.
   bool prior_columns = false;   ///< Estimates of the prior as inputs.
@@ -85,7 +84,7 @@ struct SampleSet {
   std::vector<std::string> devices;  ///< Names in the labels, sorted.
   /// Settings of the labels, sorted.
   std::vector<std::string> settings;
-  /// Figures of the devices, where they are needed; else empty.
+  /// Figures of the devices if needed; else empty.
   std::vector<const DeviceSpec*> specs;
   std::vector<std::string> sources;  ///< Names in the labels, sorted.
   learned::InputRecipe recipe;       ///< Its columns are not scaled yet.
@@ -97,8 +96,8 @@ struct SampleSet {
   InputKey InputOf(const Sample& sample) const;
   /// Indices of the samples of a part.
   std::vector<std::size_t> PartOf(Part part) const;
-  /// Those of `indices` by which a network may be judged: where measured labels
-  /// are mixed with simulated ones, only the measured ones.
+  /// Those of `indices` for evaluation: if measured labels are mixed with
+  /// simulated ones, only the measured ones.
   std::vector<std::size_t> ForJudging(std::vector<std::size_t> indices) const;
   std::map<Provenance, std::int64_t> CountProvenance(
       std::span<const std::size_t> indices) const;

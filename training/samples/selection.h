@@ -10,8 +10,8 @@
 
 namespace foretell::training {
 
-/// A sample in the making, with what is needed only once. Its pointers point
-/// into the Selection that it belongs to, and into the catalogue.
+/// An unfinished sample, with temporary data. Its pointers refer to its
+/// Selection and to the catalogue.
 struct Draft {
   Sample sample;
   const Label* label = nullptr;
@@ -22,7 +22,7 @@ struct Draft {
   PriorFigures prior;                  ///< Unknown values without a prior.
 };
 
-/// What the steps of SelectSamples hand on, in this order: JoinLabels,
+/// State passed between the steps of SelectSamples, in this order: JoinLabels,
 /// FindDevices, AddPriors, AddParts, AddInputs.
 struct Selection {
   /// Reads the tables; no drafts yet. Both arguments must outlive it.

@@ -13,7 +13,7 @@ class Communicator {
 
   virtual int rank() const { return 0; }
   virtual int size() const { return 1; }
-  /// Whether this worker writes files and prints.
+  /// True if this worker writes files and prints.
   bool IsFirst() const { return rank() == 0; }
 
   /// Replaces `tensor` (contiguous) by the sum over all workers. All must call
