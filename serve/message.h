@@ -9,8 +9,8 @@ namespace foretell::serve {
 
 /// A model that came with a request.
 struct SentFile {
-  std::string name;   ///< As answers call it.
-  std::string bytes;  ///< All of it.
+  std::string name;   ///< Name in answers.
+  std::string bytes;  ///< Its content.
 };
 
 /// Command line for a worker to run; the words "{0}", "{1}", … stand for the

@@ -12,8 +12,8 @@ namespace foretell::serve {
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
-  int port = 8080;    ///< 0: any that is free.
-  std::string token;  ///< Bearer; empty: none is asked for.
+  int port = 8080;    ///< 0: any free port.
+  std::string token;  ///< Bearer token; empty: none required.
   std::int64_t most_body_bytes = std::int64_t{256} << 20;
   std::size_t cache_bytes = std::size_t{64} << 20;
   int connections = 64;  ///< Most simultaneous connections.

@@ -21,8 +21,8 @@ struct PoolOptions {
   std::vector<std::string> argv;  ///< Starts a worker.
   int workers = 2;
   int queue = 64;                ///< Jobs that may wait; more are refused.
-  double timeout_s = 60;         ///< Of one job, without waiting.
-  int jobs_per_worker = 10'000;  ///< Then a new one takes its place.
+  double timeout_s = 60;         ///< Time limit of a job, without waiting.
+  int jobs_per_worker = 10'000;  ///< Jobs until a worker is replaced.
 };
 
 /// Why a job has no answer.

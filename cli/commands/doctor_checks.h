@@ -20,7 +20,7 @@ const char* HealthName(Health health);
 struct Finding {
   Health health = Health::kOk;
   std::string part;  ///< "LibTorch", one word or two.
-  std::string text;  ///< What is there, and where it is not: what to do.
+  std::string text;  ///< What was found; if missing, how to fix that.
 };
 
 /// Tests this installation: one finding per part, in output order. Does not

@@ -116,8 +116,8 @@ struct LiveTensor {
 
 /// Memory during and after a node.
 struct NodeMemory {
-  std::int64_t peak_allocated = 0;   ///< Highest while the node ran.
-  std::int64_t allocated_after = 0;  ///< Live bytes once it is done.
+  std::int64_t peak_allocated = 0;   ///< Highest during the node.
+  std::int64_t allocated_after = 0;  ///< Live bytes after it.
   std::int64_t reserved_after = 0;
 };
 

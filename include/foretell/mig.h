@@ -81,7 +81,8 @@ struct Verdict {
   bool fits = false;           ///< FitsMemory(needed_mib, usable_mib).
   Fit fit = Fit::kDoesNotFit;  ///< The same, or with less cache.
   double margin_mib = 0;  ///< usable_mib - needed_mib; negative: too large.
-  double latency_ms = 0;  ///< Per batch there; also where it does not fit.
+  double latency_ms =
+      0;  ///< Per batch on that profile; set even if it does not fit.
   double energy_j = 0;
   std::string reason;  ///< Sentence with both numbers.
 };

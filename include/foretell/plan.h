@@ -47,8 +47,8 @@ struct Footprint {
   /// Axes of each cut array if there are several (a matrix product has two);
   /// empty: one array with all axes.
   std::vector<std::vector<std::string>> arrays;
-  double error = 0;          ///< Mean of runs left out, share of 1.
-  double largest_error = 0;  ///< Largest of the same.
+  double error = 0;          ///< Mean leave-one-out error, share of 1.
+  double largest_error = 0;  ///< Largest such error.
   std::string command;       ///< Template of the command that was measured.
   std::string source;        ///< Machine of the runs; may be empty.
   std::vector<FootprintRun> runs;
@@ -86,10 +86,10 @@ std::string FootprintToJson(const Footprint& footprint);
 /// The volume to cut, and the memory for a block.
 struct ChunkRequest {
   std::vector<std::int64_t> shape;  ///< Elements of the volume, by axis.
-  std::int64_t memory_bytes = 0;    ///< Of the worker that gets one block.
-  double margin = 0.1;              ///< Share of it that is left free.
-  /// Chunks are multiples of these, as the storage's own are, except where a
-  /// volume ends; empty: of 1.
+  std::int64_t memory_bytes = 0;  ///< Memory of the worker that gets one block.
+  double margin = 0.1;            ///< Share of it to leave free.
+  /// Chunks are multiples of these (the storage's chunks), except at the end of
+  /// a volume; empty: 1.
   std::vector<std::int64_t> align = {};
 };
 

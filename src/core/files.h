@@ -17,8 +17,8 @@ inline constexpr std::int64_t kAnySize =
 /// A regular file, open for reading.
 struct RegularFile {
   Descriptor descriptor;
-  std::int64_t size = 0;  ///< Bytes, as it was when it was opened.
-  std::string path;       ///< What it was opened by.
+  std::int64_t size = 0;  ///< Size in bytes when it was opened.
+  std::string path;       ///< Path it was opened by.
 };
 
 /// Opens the file at `path`; never blocks. Throws Error that names it:

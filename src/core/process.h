@@ -31,8 +31,8 @@ struct ProcessEnd {
     kThreads,   ///< It was killed for having more threads than allowed.
   };
   Kind kind = Kind::kExited;
-  int status = 0;  ///< Exit status, where it is kExited.
-  int signal = 0;  ///< Signal, where it is kSignalled.
+  int status = 0;  ///< Exit status, for kExited.
+  int signal = 0;  ///< Signal, for kSignalled.
   /// Peak resident bytes of it or of a process that it waited for. At least
   /// those of this process at the fork, even after exec: the kernel counts them
   /// too.

@@ -7,10 +7,10 @@ namespace foretell::cost {
 
 /// Time of one launch of a kernel, in parts.
 struct KernelTime {
-  double launch_us = 0;      ///< Before and after the work, whatever it is.
-  double conversion_us = 0;  ///< Copies into the layout that it wants.
-  double arithmetic_us = 0;  ///< Its product, as such kernels do it.
-  double memory_us = 0;      ///< Its traffic, as such kernels move it.
+  double launch_us = 0;      ///< Before and after the work.
+  double conversion_us = 0;  ///< Copies into the required layout.
+  double arithmetic_us = 0;  ///< Its product, at the rate of such kernels.
+  double memory_us = 0;      ///< Its traffic, at the rate of such kernels.
   double at_peak_us = 0;     ///< Its product at the peak of its unit.
   double traffic_us = 0;     ///< Its bytes at the peak bandwidth.
 

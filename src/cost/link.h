@@ -10,8 +10,8 @@ namespace foretell::cost {
 
 /// Use of the link between GPUs by a node.
 struct LinkUse {
-  double bytes = 0;               ///< That every GPU sends; 0: not an exchange.
-  double hops = 0;                ///< From GPU to GPU, one after another.
+  double bytes = 0;  ///< Bytes that every GPU sends; 0: not an exchange.
+  double hops = 0;   ///< Hops from GPU to GPU, one after another.
   std::vector<NodeId> waits_for;  ///< NodeCost::waits_for.
 };
 

@@ -28,7 +28,7 @@ struct InputRecipe {
   /// The network receives terms instead of operators.
   std::optional<TermSet> terms = {};
   EdgeKind edges = EdgeKind::kDataFlow;  ///< Between operators, or terms.
-  bool node_costs = false;               ///< Operators show NodeCosts, too.
+  bool node_costs = false;               ///< Operators have NodeCosts as well.
   /// Numbers of the graph as a whole, in the order of the network's inputs.
   std::vector<InputColumn> columns = {};
   /// A first estimate, which kPrior columns show: "analytic", …; empty: none. A

@@ -76,7 +76,7 @@ inline constexpr int kNumReplayTotals = 37;
 struct TermContext {
   const DeviceSpec& device;
   const Run& run;               ///< How kernels run.
-  const ContextModel& context;  ///< Decides the context in kReplay.
+  const ContextModel& context;  ///< Determines the context in kReplay.
 };
 
 /// Time of a forward pass in ms: equal kernels once with their count, at 60 %

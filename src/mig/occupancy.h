@@ -8,10 +8,11 @@
 
 namespace foretell::mig {
 
-/// What the instances placed so far use of a device.
+/// Resources used by the instances placed on a device.
 ///
-/// The rules of placement live here alone: slots must not overlap, compute
-/// slices must not run out, and one instance at most has media extensions.
+/// The only implementation of the placement rules: slots must not overlap,
+/// compute slices must not run out, and one instance at most has media
+/// extensions.
 class Occupancy {
  public:
   explicit Occupancy(const DeviceSpec& device) : device_(&device) {}

@@ -21,13 +21,13 @@ enum class LayerShare : std::uint8_t {
 /// "whole", "columns", "rows": kShareAttribute of the layer's products.
 std::string_view LayerShareName(LayerShare share);
 
-/// Which layers of a step are shared, and with them which tensors.
+/// Determines the shared layers of a step, and their tensors.
 ///
-/// A layer is shared by rows where everything between its input and layers
-/// before it lets every GPU work on a part of the features alone; those layers
-/// are shared by columns. Attention is such a thing, by heads, and so are
-/// operators of single elements; a norm over the features is not. Layers are
-/// tried in the order of the forward pass, each is shared once.
+/// A layer is shared by rows if all operators between its input and earlier
+/// layers can run on a part of the features; those earlier layers are shared by
+/// columns. Attention (by heads) and element-wise operators can; a norm over
+/// the features cannot. Layers are tried in the order of the forward pass; each
+/// is shared once.
 class SharedLayers final : public SplitBoard {
  public:
   /// Throws Error(kInvalidArgument) if no layer can be shared, and for heads or

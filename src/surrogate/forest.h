@@ -15,8 +15,8 @@ namespace foretell::surrogate {
 /// the threshold continue at the next one.
 struct TreeNode {
   int column = -1;   ///< Input that is compared; -1: a leaf.
-  double value = 0;  ///< Threshold; the answer of a leaf.
-  int right = -1;    ///< Where the other rows go on; -1: a leaf.
+  double value = 0;  ///< Threshold; the value of a leaf.
+  int right = -1;    ///< Node for the other rows; -1: a leaf.
 };
 using Tree = std::vector<TreeNode>;
 
