@@ -8,7 +8,7 @@ namespace {
 constexpr char kEncoding[] = "Content-Encoding";
 constexpr char kNotUnpacked[] =
     "Content-Encoding is not gzip, deflate or br, or the body is a form";
-constexpr char kNotPacked[] = "the body is not what its Content-Encoding says";
+constexpr char kNotPacked[] = "the body does not match its Content-Encoding";
 
 using Unpacker = std::unique_ptr<httplib::detail::decompressor>;
 

@@ -11,7 +11,7 @@
 
 namespace foretell::cli {
 
-/// What an answer holds in addition to the prediction.
+/// Parts of an answer in addition to the prediction.
 struct AnswerOptions {
   mig::RecommendOptions mig;
   /// From TraceInGradMode, to report the memory without torch.no_grad().

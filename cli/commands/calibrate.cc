@@ -27,7 +27,7 @@ constexpr char kCalibrateExamples[] =
     "batch=1..32,resolution=64..256:32\n"
     "  foretell calibrate 'zoo:vgg11?layers=1,{early},2,{late},2' \\\n"
     "      --sweep batch=4|8|16|32,early=1|2|3|4,late=1|2|3|4 --json\n"
-    "Every run is measured in a process of its own: docs/calibrating.md.";
+    "Every run is measured in a separate process: docs/calibrating.md.";
 struct CalibrateCommand {
   CalibrationPlan plan;
   std::string out;

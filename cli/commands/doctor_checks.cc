@@ -70,11 +70,11 @@ Finding FindSandbox() {
   if (missing.empty()) {
     return {Health::kOk, "sandbox", kernel + ": seccomp and Landlock"};
   }
-  return {Health::kBroken, "sandbox",
-          fmt::format("{}: {} missing; files of strangers are opened in a "
-                      "process of their own, but with fewer locks "
-                      "(docs/security.md)",
-                      kernel, missing)};
+  return {
+      Health::kBroken, "sandbox",
+      fmt::format("{}: {} missing; untrusted files are opened in a separate "
+                  "process, but with fewer locks (docs/security.md)",
+                  kernel, missing)};
 }
 
 Finding FindGpu() {
@@ -119,7 +119,7 @@ std::string TryOut() {
                                    .load = {.sandbox = Sandbox::kAuto}});
   const Prediction prediction =
       session.Predict(DeviceCatalog::BuiltIn().FindDevice(kTrialDevice));
-  return fmt::format("{} opened in a process of its own: {} MiB, {} ms on {}",
+  return fmt::format("{} opened in a separate process: {} MiB, {} ms on {}",
                      EmbeddedExample().front().path,
                      FormatSignificant(prediction[Target::kMemory].value),
                      FormatSignificant(prediction[Target::kLatency].value),

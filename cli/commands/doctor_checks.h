@@ -16,7 +16,7 @@ enum class Health : std::uint8_t {
 /// "ok", "note" or "broken".
 const char* HealthName(Health health);
 
-/// What `foretell doctor` found out about one part.
+/// Result of `foretell doctor` for one part.
 struct Finding {
   Health health = Health::kOk;
   std::string part;  ///< "LibTorch", one word or two.

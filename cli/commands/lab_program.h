@@ -14,7 +14,7 @@ namespace foretell::cli {
 const CommandRow* CalledCommand(std::span<char* const> arguments,
                                 std::span<const CommandRow> commands);
 
-/// Where foretell-lab must be: next to the file of this program.
+/// Expected path of foretell-lab: next to the file of this program.
 std::filesystem::path LabProgram();
 
 /// Replaces this process by the program `lab` (exec), with `arguments` except

@@ -28,7 +28,7 @@ constexpr char kMeasureExamples[] =
     "--energy --csv\n"
     "  foretell measure resnet50.onnx --batch 8 --device MIG-UUID --json\n"
     "  foretell measure resnet50.onnx --batch 1 --device cpu\n"
-    "Every row is measured in a process of its own: docs/measure.md.";
+    "Every row is measured in a separate process: docs/measure.md.";
 
 struct MeasureFlags {
   ModelOptions model;

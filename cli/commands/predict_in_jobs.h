@@ -10,7 +10,7 @@
 
 namespace foretell::cli {
 
-/// What `predict` returns for some models.
+/// Result of `predict` for some models.
 struct Predictions {
   std::vector<Report> reports;
   std::vector<ReportError> errors;

@@ -6,9 +6,9 @@
 
 namespace foretell::cli {
 
-/// What `foretell serve` offers: its routes, and the flags that a request may
-/// set, as the commands themselves define them. Flags that name files, change
-/// how files are opened or choose the form of the output are left out.
+/// Routes of `foretell serve`, and the flags that a request may set, as the
+/// commands themselves define them. Flags that name files, change how files are
+/// opened or choose the form of the output are left out.
 std::vector<serve::ServedCommand> ServedCommands();
 
 }  // namespace foretell::cli

@@ -21,7 +21,7 @@ std::string WithPartColors(std::string line,
                            const TerminalStyle& style);
 
 /// The share of each part of the memory as one bar of `columns` columns: in the
-/// parts' colors, or in shades where the style has no color.
+/// parts' colors, or in shades if the style has no color.
 std::string MemoryBar(const std::vector<MemoryPart>& parts, std::size_t columns,
                       const TerminalStyle& style);
 

@@ -9,7 +9,7 @@
 
 namespace foretell::cli {
 
-/// How much of one result is printed.
+/// Level of detail of a printed result.
 enum class Detail : std::uint8_t {
   kSummary,  ///< The verdict and what a reader asks first.
   kAll,      ///< And every figure, with the table of MIG profiles.

@@ -54,7 +54,7 @@ std::map<std::string, std::set<std::int64_t>> ReadBatches(
     const std::string& path);
 
 /// Leading letters of a model's name: "resnet50_32x4d" → "resnet"; the whole
-/// name where it starts with none.
+/// name if it starts with none.
 std::string FamilyOf(std::string_view model);
 
 }  // namespace foretell::dataset

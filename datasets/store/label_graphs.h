@@ -11,7 +11,7 @@ namespace foretell::dataset {
 
 /// How the network of `point` runs under the setting of a label or of
 /// RunGraph::run, with the point's mode and precision. Under autocast
-/// parameters stay in 32 bits, whatever the point's precision.
+/// parameters stay in 32 bits, for any precision of the point.
 Run RunOfPoint(const Point& point, const std::string& setting);
 
 /// Finds the graph of each label of a dataset.

@@ -38,7 +38,7 @@ inline bool IsNull(const Cell& cell) {
 enum class Access {
   kRead,    ///< The file must exist and is not changed.
   kWrite,   ///< The file must exist.
-  kCreate,  ///< The file is made when it is missing.
+  kCreate,  ///< The file is created if missing.
 };
 
 /// A connection to one SQLite file, with the pragmas that docs/dataset.md

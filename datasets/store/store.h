@@ -47,7 +47,7 @@ class dataset::Store {
   /// One of a graph's blobs, checked. Throws Error(kCorrupt) when it is
   /// missing.
   dataset::PackedBlob ReadBlob(RowId blob);
-  /// What `packed`, the content of that row, decompresses to.
+  /// Decompresses `packed`, the content of that row.
   std::string Unpacked(RowId blob, const dataset::PackedBlob& packed);
 
   /// A graph in the form for AddPacked; checked, but not decompressed.

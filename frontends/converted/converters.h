@@ -44,8 +44,8 @@ struct Conversion {
 /// folder without a model, weights without a graph (see weights_alone.h).
 std::optional<Conversion> FindConversion(const std::string& path);
 
-/// Throws Error(kCorrupt) that begins with `path` where the model cannot be of
-/// its format.
+/// Throws Error(kCorrupt) that begins with `path` if the model cannot be of its
+/// format.
 void CheckFormat(const std::string& path, const Conversion& conversion);
 
 /// All converters.

@@ -8,9 +8,9 @@
 
 namespace foretell::converted {
 
-/// What a Python interpreter consists of, apart from its environment's folder.
+/// Files of a Python interpreter outside its environment's folder.
 struct PythonFiles {
-  /// What is executed: the interpreter, and the loader of its libraries.
+  /// Executed files: the interpreter, and the loader of its libraries.
   std::vector<std::string> programs;
   std::vector<std::string> libraries;  ///< Folders of modules, and files.
 };

@@ -35,9 +35,9 @@ bool LooksExported(const RegularFile& file);
 
 /// Reads the model that the path of `file` names (FileOf); without a name
 /// "model", or the first. Throws Error that begins with its path:
-/// kInvalidArgument where there is no such model; kCorrupt for a damaged
-/// archive; kUnsupported for one that PyTorch 2.7 or older made, for one that
-/// holds compiled code (AOTInductor), and for a limit.
+/// kInvalidArgument if there is no such model; kCorrupt for a damaged archive;
+/// kUnsupported for one that PyTorch 2.7 or older made, for one that holds
+/// compiled code (AOTInductor), and for a limit.
 Archive ReadArchive(RegularFile file);
 
 }  // namespace foretell::exported

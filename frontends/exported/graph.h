@@ -80,7 +80,7 @@ enum class InputKind : std::uint8_t {
   kValue,     ///< A number or text that the file fixes.
 };
 
-/// Where an input of a model's graph comes from.
+/// Source of an input of a model's graph.
 struct ModelInput {
   InputKind kind = InputKind::kUser;
   std::string name;  ///< Key in the state dictionary, or name of the argument.

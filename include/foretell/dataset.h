@@ -110,7 +110,7 @@ std::string_view LabelStatusName(LabelStatus status);
 /// Cost of a point on a device. Values that were not measured are empty.
 struct Label {
   RowId point = 0;
-  std::string device;  ///< DeviceSpec::name where the catalogue has it.
+  std::string device;  ///< DeviceSpec::name if the catalogue has it.
   /// Conditions of the measurement, as a JSON object: driver, CUDA, cuDNN,
   /// LibTorch versions, flags, ….
   std::string setting = "{}";

@@ -55,11 +55,11 @@ struct Trace {
 /// Inference is one forward pass without autograd. In grad mode parameters
 /// require gradients: tensors for a backward pass live until the results are
 /// freed, after the last operator. Training is two steps of forward, a scalar
-/// loss (ProgramInstance::Loss where the program has one, its first output
-/// where that is a scalar, else the sum of the means of all outputs that
-/// require gradients), backward and optimizer; operators are those of the
-/// second step, in which gradients are allocated again and optimizer state
-/// exists, while the memory events cover both.
+/// loss (ProgramInstance::Loss if the program has one, its first output if that
+/// is a scalar, else the sum of the means of all outputs that require
+/// gradients), backward and optimizer; operators are those of the second step,
+/// in which gradients are allocated again and optimizer state exists, while the
+/// memory events cover both.
 ///
 /// Under autocast parameters count as leaves that require gradients, in
 /// inference too, where none of them does: their casts are kept until the

@@ -6,10 +6,10 @@
 
 namespace foretell {
 
-/// `text` as one cell of a CSV table (RFC 4180): Printable, quoted where it
-/// must be, and with an apostrophe before a leading `=`, `+`, `-` or `@` unless
-/// the cell is a number: a spreadsheet would evaluate it as a formula. Blanks
-/// at its edges must be quoted, too: ForEachCsvRow removes others.
+/// `text` as one cell of a CSV table (RFC 4180): Printable, quoted if
+/// necessary, and with an apostrophe before a leading `=`, `+`, `-` or `@`
+/// unless the cell is a number: a spreadsheet would evaluate it as a formula.
+/// Blanks at its edges must be quoted, too: ForEachCsvRow removes others.
 std::string CsvCell(std::string_view text);
 
 /// `cells` as one line, with its line feed; never an empty line, which would

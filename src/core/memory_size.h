@@ -9,8 +9,8 @@ namespace foretell {
 inline constexpr std::string_view kMemoryUnitsText =
     "B, KiB, MiB, GiB, TiB, kB, MB, GB or TB";
 
-/// "16GiB", "1.5 GB" or "768mib" in bytes: a number and a unit, whatever its
-/// case. Empty for anything else.
+/// "16GiB", "1.5 GB" or "768mib" in bytes: a number and a unit,
+/// case-insensitive. Empty for anything else.
 std::optional<double> ParseBytes(std::string_view text);
 
 /// The same in MiB, and a number alone is MiB: "10GB", "8000".

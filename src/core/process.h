@@ -74,7 +74,7 @@ class ChildProcess {
   void SetDeadline(double seconds) { deadline_ = Deadline::In(seconds); }
   const Deadline& deadline() const { return deadline_; }
 
-  /// How it ended, if it has; never waits. Kills it past its deadline.
+  /// Returns how it ended, if it has; never waits. Kills it past its deadline.
   std::optional<ProcessEnd> Poll();
   /// Waits until it ends or is killed at its deadline; calls `meanwhile` every
   /// few milliseconds, if given.

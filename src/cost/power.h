@@ -8,7 +8,7 @@
 
 namespace foretell::cost {
 
-/// What a running kernel uses of a machine at its clock, each 0..1.
+/// Shares of a machine that a running kernel uses at its clock, each 0..1.
 struct Activity {
   double tensor = 0;  ///< Rate of its matrix units, of their peak.
   double lanes = 0;   ///< Rate of its FP32 lanes, of their peak.

@@ -12,8 +12,8 @@
 
 namespace foretell {
 
-/// The tensors of one node by position; an absent one is
-/// Error(kInvalidArgument) that names both numbers.
+/// The tensors of one node by position; throws Error(kInvalidArgument) with
+/// both numbers for an absent one.
 class Operands {
  public:
   Operands(const OperatorGraph& graph, const Node& node)

@@ -51,7 +51,7 @@ class TextCursor {
   /// A number as written: digits, sign, dot, exponent, "inf", "nan".
   std::string_view NumberText();
 
-  /// Throws at the place where the last element began.
+  /// Throws Error(kCorrupt) with the position at which the last element began.
   [[noreturn]] void Fail(const std::string& message) const;
   /// Throws "expected `what`, found …" at the cursor.
   [[noreturn]] void Expected(std::string_view what);

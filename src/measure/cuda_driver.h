@@ -11,8 +11,8 @@ namespace foretell::measure {
 /// "aabbccdd-eeff-…": 16 bytes as CUDA and NVML write a UUID, without "GPU-".
 std::string FormatUuid(const std::array<unsigned char, 16>& bytes);
 
-/// What the CUDA driver reports about device `ordinal` of this process. Neither
-/// call makes a context, so neither uses device memory.
+/// Facts that the CUDA driver reports about device `ordinal` of this process.
+/// Neither call makes a context, so neither uses device memory.
 struct CudaDriverFacts {
   std::string uuid;     ///< FormatUuid; a MIG instance has its own.
   std::string version;  ///< Newest CUDA that the driver supports, "13.0".

@@ -36,7 +36,7 @@ std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
 std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
                                          const MemoryOptions& options);
 
-/// How many threads of a step use a cuBLAS handle: none, one or two.
+/// Number of threads of a step that use a cuBLAS handle: 0, 1 or 2.
 int CountCublasHandles(const OperatorGraph& graph, const TorchVersion& torch);
 
 /// Ids of the permanent workspaces in `schedule`: cuBLAS's.

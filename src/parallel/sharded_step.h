@@ -19,7 +19,7 @@ class ShardedStep final : public StepRewriter {
  private:
   /// Current state of a unit.
   struct UnitState {
-    StorageId buffer = kNone;  ///< What was gathered; kNone: nothing.
+    StorageId buffer = kNone;  ///< The gathered buffer; kNone: none.
     ValueId gathered = kNone;
     bool is_whole = false;
     bool is_done = false;  ///< With its backward pass.
@@ -34,7 +34,7 @@ class ShardedStep final : public StepRewriter {
 
   std::optional<std::int64_t> BytesOf(StorageId id) const override;
   TensorType TypeOf(ValueId id) const override;
-  /// Gradients die where they are packed.
+  /// Gradients are freed when they are packed.
   bool Keeps(const MemoryEvent& event) const override;
   void Begin() override;
   void BeforeNode(NodeId id) override;

@@ -16,7 +16,7 @@ namespace foretell::parallel {
 struct Vocabulary {
   ParameterIndex table = kNone;  ///< kNone: no look-up.
   std::int64_t words = 0;
-  std::vector<ParameterIndex> heads;  ///< With the table, where it is tied.
+  std::vector<ParameterIndex> heads;  ///< Includes the table if it is tied.
 
   bool IsHead(ParameterIndex weight) const;
 };

@@ -8,10 +8,9 @@
 
 namespace foretell::pictures {
 
-/// The module path of a node's scope, "blocks.0.conv1", whatever the frontend
-/// calls it: "/blocks/blocks.0/conv1/Conv" of an ONNX file loses its operator
-/// and what each part repeats of the one before. Empty for an operator of no
-/// module.
+/// The module path of a node's scope, "blocks.0.conv1", for any frontend:
+/// "/blocks/blocks.0/conv1/Conv" of an ONNX file loses its operator and what
+/// each part repeats of the one before. Empty for an operator of no module.
 std::string ModulePath(std::string_view scope);
 
 /// Module of every operator, empty without one. If others have a module, an

@@ -16,11 +16,11 @@ struct Command {
   std::vector<std::string> argv;
   /// "NAME=value"; replaces this process's environment if given.
   std::optional<std::vector<std::string>> environment;
-  std::string folder;  ///< Where it runs.
+  std::string folder;  ///< Working directory.
   std::string log;     ///< File that its output is appended to.
   ProcessLimits limits;
   double deadline_s = 0;  ///< From the start.
-  int most_threads = 0;   ///< It is killed where it has more; 0: any number.
+  int most_threads = 0;   ///< It is killed if it has more; 0: any number.
   std::optional<ProgramLocks> locks;  ///< Without their program.
   /// Called every few milliseconds while the program runs, with its process.
   std::function<void(pid_t)> watch;

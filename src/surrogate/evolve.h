@@ -35,8 +35,8 @@ struct SizedFormula {
   double error = 0;      ///< Mean relative error over the rows of the fit.
   /// What to expect of other rows: the error of rows left out in the fit of the
   /// constants, or error * (rows + constants) / (rows - constants) (Akaike's
-  /// final prediction error) where that is larger; infinite where there are not
-  /// more rows than constants.
+  /// final prediction error) if that is larger; infinite without more rows than
+  /// constants.
   double expected_error = 0;
   PowerSum formula;
 };

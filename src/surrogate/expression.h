@@ -8,8 +8,8 @@
 
 namespace foretell::surrogate {
 
-/// What a node of an expression does. There is no minus and no division: a
-/// constant may be negative, and nothing can be divided by 0.
+/// Operation of a node. There is no subtraction and no division: a constant may
+/// be negative, and nothing can be divided by 0.
 enum class Op { kConstant, kInput, kSquare, kCube, kAdd, kMultiply };
 
 /// Operands of an operation: 0, 1 or 2.

@@ -13,7 +13,7 @@ inline constexpr int kHighestDegree = 4;
 /// Powers of every product of `columns` inputs up to a degree, the constant
 /// first.
 std::vector<std::vector<int>> ProductsUpTo(Eigen::Index columns, int degree);
-/// How many these are: (columns + degree) over degree.
+/// Their number: (columns + degree) over degree.
 double CountProducts(Eigen::Index columns, int degree);
 
 /// Sum of coefficients times inputs, and a constant, by least squares of the

@@ -32,7 +32,7 @@ class FlatParameters {
   at::Tensor gradients_;
 };
 
-/// How weights are pulled towards 0.
+/// Weight decay.
 struct WeightDecay {
   double factor = 0;  ///< λ.
   /// False: λ · parameter is added to the gradient, as torch.optim.Adam does.

@@ -78,7 +78,7 @@ class Trainer {
   /// The weights with the lowest validation loss (without a validation part:
   /// of the last epoch), with intervals from that part.
   learned::Checkpoint Best() const;
-  /// Either of the two, ready to predict where the trainer computes.
+  /// Either of the two, ready to predict on the trainer's device.
   learned::LearnedModel BestModel() const;
   learned::LearnedModel LastModel() const;
 

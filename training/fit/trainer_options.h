@@ -31,7 +31,7 @@ struct TrainerOptions {
   /// Epochs without a better validation loss before the end; 0: never.
   std::int64_t patience = 0;
   std::uint64_t seed = 0;
-  bool mixed_precision = false;  ///< bfloat16 where it is safe; CUDA only.
+  bool mixed_precision = false;  ///< bfloat16 for safe operators; CUDA only.
   std::string compute = "cpu";   ///< "cpu", "cuda", "cuda:1".
 
   /// Throws Error(kInvalidArgument) that names the option and its value.

@@ -44,7 +44,7 @@ class TrainingRun {
   const SampleSet& set() const { return opened_.set; }
   const TrainingData& data() const { return *data_; }
   const RunFolder& folder() const { return folder_; }
-  /// Where the range test is drawn.
+  /// Path of the chart of the range test.
   std::string rate_test_path() const;
 
   /// Creates the trainer, new or from the folder's checkpoints; returns the

@@ -11,7 +11,7 @@ namespace foretell::training {
 /// Error(kInvalidArgument) as LabelFilter, and when no label is left.
 void JoinLabels(Selection& selection);
 
-/// A label's figure for each target; unknown where it has none, or 0.
+/// A label's figure for each target; unknown if missing or 0.
 learned::TargetValues FiguresOf(const Label& label);
 
 }  // namespace foretell::training

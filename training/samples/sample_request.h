@@ -50,8 +50,7 @@ struct SampleRequest {
   std::int64_t cache_mib = 1024;               ///< For decoded graphs.
   int threads = 0;  ///< Threads of this process; 0: LibTorch's default.
 
-  /// The targets in the order of kAllTargets, each once; all where none is
-  /// named.
+  /// The targets in the order of kAllTargets, each once; all if none is named.
   std::vector<learned::Target> Targets() const;
 };
 

@@ -43,7 +43,7 @@ struct Sample {
   learned::TargetValues prior = learned::kNoValues;
   std::vector<double> inputs;  ///< Raw, one per column of the recipe.
   float weight = 1;            ///< Weight of the label in the loss.
-  Run run = {};  ///< By the label's setting, where the recipe depends on it.
+  Run run = {};  ///< By the label's setting, if the recipe depends on it.
 };
 
 /// Selects the labels that become samples.

@@ -7,7 +7,7 @@
 
 namespace foretell::training {
 
-/// How long workers wait for each other before they give up.
+/// Time limit of workers waiting for each other.
 inline constexpr std::chrono::seconds kWorkerTimeout{600};
 
 /// The workers that torchrun started, as given by its variables RANK,

@@ -15,7 +15,7 @@ namespace foretell::onnx {
 /// (a memory map would end the process with SIGBUS). Not thread-safe.
 class ByteSource {
  public:
-  /// Bytes that Ahead() guarantees where the source has them.
+  /// Bytes that Ahead() guarantees if the source has them.
   static constexpr std::int64_t kLookAhead = 32;
 
   /// Looks at `bytes`, which must outlive the source.

@@ -11,7 +11,7 @@
 /// Helpers for the reader's messages.
 namespace foretell::onnx {
 
-/// `name` in single quotes, cut where it is long.
+/// `name` in single quotes, cut if it is long.
 std::string Quoted(std::string_view name);
 
 /// "node 'conv1' (Conv)"; a node without a name is named by its first output:

@@ -48,9 +48,9 @@ struct SlimModel {
 /// Documentation, metadata, value infos of inner values, training graphs and
 /// unknown fields are dropped.
 ///
-/// Cost: time and memory O(bytes kept + fields passed), whatever the size of
-/// the payloads. Reads little more than the beginning of a payload in raw_data
-/// that is not a mask.
+/// Cost: time and memory O(bytes kept + fields passed), regardless of the size
+/// of the payloads. Reads little more than the beginning of a payload in
+/// raw_data that is not a mask.
 ///
 /// Throws Error, its message starting with the byte's offset: kCorrupt for
 /// anything but well-formed fields of the schema, kUnsupported beyond
