@@ -58,7 +58,7 @@ void SetError(int status, const std::string& message,
   response.set_content(ErrorBody(message), kJson);
 }
 
-/// Takes constant time, whatever `given` is.
+/// Takes constant time for any `given`.
 bool IsToken(const std::string& token, const std::string& given) {
   const std::string wanted = "Bearer " + token;
   return wanted.size() == given.size() &&

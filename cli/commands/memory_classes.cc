@@ -146,8 +146,8 @@ EnsembleInfo InfoOf(const LearnCommand& command) {
           .environment = kEnvironment};
 }
 
-/// The steps of the sets that were asked for. Throws Error(kNotFound) for a set
-/// that has none, and what RequireSeveralClasses throws.
+/// The steps of the requested sets. Throws Error(kNotFound) for an empty set,
+/// and what RequireSeveralClasses throws.
 std::vector<LabelledStep> StepsOf(const LearnCommand& command) {
   std::vector<LabelledStep> steps;
   for (const std::string& path : command.inputs) {

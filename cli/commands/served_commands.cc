@@ -11,9 +11,9 @@
 namespace foretell::cli {
 namespace {
 
-/// The only flags that strangers may set: a new one is served when its name is
-/// here. Patterns of --trainable and --lora are RE2's, which take time in
-/// proportion to their text.
+/// The only flags that requests may set; add a new flag here to serve it.
+/// Patterns of --trainable and --lora are RE2's, which take time in proportion
+/// to their text.
 constexpr std::string_view kServedFlags =
     " input batch dim value mode optimizer precision phase cache seq-len fuse "
     "device devices "

@@ -27,14 +27,18 @@ std::string FormatSome(const std::vector<std::string>& lines) {
 
 std::string FormatSummary(const dataset::GenerateSummary& summary) {
   return fmt::format(
-      "{}: {} traced, {} present, {} failed, {} given up before\n",
+      "{}: {} traced, {} present, {} failed, {} skipped after earlier "
+      "failures\n"
+      "",
       Counted(summary.planned, "point"), summary.traced, summary.present,
       summary.failed, summary.given_up);
 }
 
 std::string FormatSummary(const dataset::FillSummary& summary) {
   return fmt::format(
-      "{}: {} labelled, {} present, {} failed, {} given up before, {} left\n",
+      "{}: {} labelled, {} present, {} failed, {} skipped after earlier "
+      "failures, {} left\n"
+      "",
       Counted(summary.points, "point"), summary.labelled, summary.present,
       summary.failed, summary.given_up, summary.left);
 }

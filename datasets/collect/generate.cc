@@ -35,7 +35,7 @@ PackedBlob ReadBlob(ByteReader& in) {
   return blob;
 }
 
-/// Only what a trace adds to the point that it was asked for.
+/// Only the fields that a trace adds to its point.
 std::string Encode(const TracedPoint& traced) {
   ByteWriter out;
   out.Text(traced.point.format);

@@ -19,7 +19,7 @@ std::uint64_t Mix(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-/// Where a point stands in the order of its mode, from 0 to 1.
+/// Position of a point in the order of its mode, from 0 to 1.
 struct Place {
   Mode mode;
   double position;

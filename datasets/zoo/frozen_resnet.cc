@@ -12,8 +12,7 @@ constexpr double kFrozenNormEpsilon = 1e-5;
 constexpr std::int64_t kFrozenStemWidth = 64;
 constexpr std::int64_t kBottleneckExpansion = 4;
 
-/// FrozenBatchNorm2d of facebookresearch/detr: eight operators, whatever the
-/// mode.
+/// FrozenBatchNorm2d of facebookresearch/detr: eight operators in any mode.
 class FrozenNorm final : public torch::nn::Module {
  public:
   explicit FrozenNorm(std::int64_t width) {

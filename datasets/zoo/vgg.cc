@@ -1,6 +1,6 @@
 // VGG (Simonyan and Zisserman 2014) as torchvision builds it: stages of 3×3
 // convolutions with bias, each halved by pooling, then three dense layers on a
-// 7×7 image whatever the input's size. Nine tenths of the weights are dense.
+// 7×7 image for any input size. Nine tenths of the weights are dense.
 
 #include <fmt/core.h>
 #include <torch/nn/modules/dropout.h>

@@ -72,8 +72,7 @@ constexpr FolderForm kFolders[] = {
     {"config.json", kHuggingFace, "Hugging Face model", &ConfigProblem},
 };
 
-/// Files that stand for the folder that they are in, if a converter handles
-/// that folder.
+/// Files that select their folder, if a converter handles it.
 struct PartForm {
   std::string_view ending;
   const FolderForm& folder;

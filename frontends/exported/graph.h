@@ -57,7 +57,7 @@ struct Graph {
 struct Size {
   /// Empty if the file writes it in an unknown form.
   std::optional<SizeExpression> formula;
-  std::string text;  ///< As the file has it; empty for a number.
+  std::string text;  ///< As in the file; empty for a number.
   /// Its value when the file was made; empty if the file does not state it.
   std::optional<std::int64_t> example;
 

@@ -2,7 +2,7 @@
 // parent runs twice.
 //
 // An end is first seen and only then waited for (WNOWAIT): until then no other
-// process can get the number, so that no stranger is killed.
+// process can get the pid, so that no other process is killed.
 
 #include "src/core/process.h"
 

@@ -89,7 +89,7 @@ std::int64_t ElementsOf(std::array<std::int64_t, 3> sizes) {
                   fmt::join(sizes, ", ")));
 }
 
-/// Requires that whatever product of the sizes a reader forms fits int64.
+/// Requires that every product of sizes that a reader forms fits int64.
 void RequireCountable(const Convolution& convolution) {
   const std::int64_t in = std::max(convolution.channels_in, convolution.groups);
   const std::int64_t out =

@@ -45,7 +45,7 @@ struct Edge {
   double time_s = 0;
   double energy_j = 0;
   std::int64_t runs = 0;  ///< Since the meter began.
-  /// Steps of the counter since the window was asked for.
+  /// Steps of the counter since the start of the window.
   std::int64_t moves = 0;
 };
 

@@ -90,7 +90,7 @@ class DataParallel final : public StepRewriter {
     const ParameterIndex index = facts_.OwnerOf(id);
     return index != kNone && facts_.parameters[IndexOf(index)].gradient == id;
   }
-  /// Whether the gradient lies in its bucket from step to step.
+  /// True if the gradient is a view of its bucket in all steps.
   bool LiesInBucket(StorageId id) const {
     return spec().bucket_view && stands_[IndexOf(id)] && IsGradient(id);
   }

@@ -45,8 +45,7 @@ void Redirect(const std::string& log) {
   dup2(output.number(), STDERR_FILENO);
 }
 
-/// All that the child does: of what it has open, the program sees only its
-/// streams.
+/// The work of the child; the program inherits only the standard streams.
 void Become(Command command) {
   Redirect(command.log);
   if (chdir(command.folder.c_str()) != 0) FailToStart(command.folder);

@@ -301,7 +301,7 @@ int FilterForProgram(const char* program) {
   // abort() sends a signal to the process that calls it.
   filter.RefuseWhere(SCMP_SYS(tgkill), 0, SCMP_CMP_NE,
                      static_cast<scmp_datum_t>(getpid()));
-  // Its own limits can be asked for, not changed.
+  // It can read its own limits, but not change them.
   filter.RefuseWhere(SCMP_SYS(prlimit64), 0, SCMP_CMP_NE, 0);
   filter.RefuseWhere(SCMP_SYS(prlimit64), 2, SCMP_CMP_NE, 0);
   return filter.Load();

@@ -48,7 +48,7 @@ std::string VariableName(std::string name) {
 }  // namespace
 
 std::vector<std::string> FormulaNames(const std::vector<std::string>& columns) {
-  // A name that needs no change is kept whatever comes before it.
+  // A name that needs no change is kept regardless of earlier names.
   std::set<std::string> taken;
   for (const std::string& column : columns) {
     if (VariableName(column) == column) taken.insert(column);

@@ -83,7 +83,8 @@ TEST(FormatSummary, CountsEveryKindOfPoint) {
                                                    .failed = 4,
                                                    .given_up = 8,
                                                    .failures = {}}),
-            "15 points: 2 traced, 1 present, 4 failed, 8 given up before\n");
+            "15 points: 2 traced, 1 present, 4 failed, 8 skipped after earlier "
+            "failures\n");
   EXPECT_EQ(FormatSummary(dataset::FillSummary{.points = 31,
                                                .present = 1,
                                                .labelled = 2,
@@ -91,7 +92,8 @@ TEST(FormatSummary, CountsEveryKindOfPoint) {
                                                .given_up = 8,
                                                .left = 16,
                                                .failures = {}}),
-            "31 points: 2 labelled, 1 present, 4 failed, 8 given up before, 16 "
+            "31 points: 2 labelled, 1 present, 4 failed, 8 skipped after "
+            "earlier failures, 16 "
             "left\n");
 }
 

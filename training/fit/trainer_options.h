@@ -27,7 +27,8 @@ struct TrainerOptions {
   double weight_decay = 0;
   bool decoupled_decay = false;  ///< As WeightDecay::decoupled.
   double clip = 0;               ///< Largest norm of the gradient; 0: no limit.
-  double huber_delta = 1;  ///< Where the loss turns linear, in scaled space.
+  double huber_delta =
+      1;  ///< Error above which the loss is linear, in scaled space.
   /// Epochs without a better validation loss before the end; 0: never.
   std::int64_t patience = 0;
   std::uint64_t seed = 0;

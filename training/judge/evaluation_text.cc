@@ -172,8 +172,8 @@ std::vector<const PredictedSample*> Known(
   return known;
 }
 
-/// (predicted - label) / label of every label of the target, rounded: what a
-/// page counts, whatever it draws.
+/// (predicted - label) / label of every label of the target, rounded: used for
+/// the page's counts, even if it draws fewer points.
 OrderedJson PageErrors(std::span<const PredictedSample> predictions,
                        Target target) {
   OrderedJson errors = OrderedJson::array();

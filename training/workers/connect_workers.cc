@@ -74,7 +74,7 @@ bool IsLoopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-/// Calls into c10d; whatever it throws becomes Error(kIo).
+/// Calls c10d; turns its exceptions into Error(kIo).
 template <typename Call>
 auto WithWorkers(const char* what, Call call) {
   try {

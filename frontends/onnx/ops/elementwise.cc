@@ -113,7 +113,7 @@ void LowerMod(NodeContext& ctx) {
   }
 }
 
-/// The result has the type of the base, whatever the exponent's.
+/// The result has the type of the base, regardless of the exponent's.
 void LowerPow(NodeContext& ctx) {
   at::Tensor base = ctx.Operand(0);
   const at::Tensor exponent = Computable(SecondOperand(ctx, base));

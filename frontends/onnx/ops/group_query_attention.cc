@@ -82,8 +82,8 @@ void RefuseWhatIsRare(NodeContext& ctx) {
   }
 }
 
-/// A cache longer than what it holds is written in place by ONNX Runtime; only
-/// caches that grow are supported.
+/// ONNX Runtime writes in place to a cache that is longer than its content;
+/// only caches that grow are supported.
 void CheckCacheGrows(NodeContext& ctx, std::int64_t past,
                      std::int64_t sequence) {
   if (!ctx.IsHost(kGroupedTotalLength)) return;

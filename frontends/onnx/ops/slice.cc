@@ -109,7 +109,7 @@ void LowerSlice(NodeContext& ctx) {
   for (size_t i = 0; i < s.axes.size(); ++i) {
     const std::int64_t step = s.steps[i];
     ctx.Check(step != 0, "steps holds 0");
-    // A stride beyond the axis takes one element, whatever it is.
+    // A stride beyond the axis selects one element, for any stride.
     const std::int64_t size = std::max<std::int64_t>(x.size(s.axes[i]), 1);
     x = step > 0 ? SliceForward(x, s.axes[i], s.starts[i], s.ends[i],
                                 std::min(step, size))
