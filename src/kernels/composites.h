@@ -16,8 +16,6 @@ struct Composite {
 };
 
 /// A family per file; docs/kernels.md states what each assumes.
-std::span<const Composite> LinearComposites();
-std::span<const Composite> LossComposites();
 std::span<const Composite> PlainComposites();
 std::span<const Composite> ProductComposites();
 std::span<const Composite> RecurrentComposites();
@@ -26,8 +24,7 @@ std::span<const Composite> TrilinearComposites();
 
 /// All families.
 inline constexpr std::span<const Composite> (*kCompositeFamilies[])() = {
-    &LinearComposites,   &LossComposites,      &PlainComposites,
-    &ProductComposites,  &RecurrentComposites, &RecurrentGradientComposites,
-    &TrilinearComposites};
+    &PlainComposites, &ProductComposites, &RecurrentComposites,
+    &RecurrentGradientComposites, &TrilinearComposites};
 
 }  // namespace foretell::cost

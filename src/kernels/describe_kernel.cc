@@ -12,10 +12,6 @@
 namespace foretell::cost {
 namespace {
 
-std::int64_t LastOf(const Shape& shape) {
-  return shape.empty() ? 1 : shape.back();
-}
-
 std::int64_t PositionsOf(const Shape& shape) {
   std::int64_t product = 1;
   for (std::size_t i = 2; i < shape.size(); ++i) product *= shape[i];

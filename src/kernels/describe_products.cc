@@ -94,8 +94,7 @@ void SetConvolution(const Convolution& convolution, Kernel& kernel) {
   kernel.channels_in = convolution.channels_in;
   kernel.channels_out = convolution.channels_out;
   kernel.positions = convolution.positions_out;
-  const Shape& image = convolution.input->shape;
-  kernel.inner_extent = image.empty() ? 1 : image.back();
+  kernel.inner_extent = LastOf(convolution.input->shape);
   kernel.batch = convolution.groups;
   kernel.kernel_class = KernelClassOf(kernel, convolution);
   if (IsDepthwise(kernel.kernel_class)) kernel.arithmetic = Precision::kFp32;
@@ -197,7 +196,7 @@ void DescribeLinear(const Expansion& expansion, const ExpandedNode& expanded,
   const std::int64_t elements = NumElements(result);
   kernel.kernel_class = KernelClass::kLinear;
   kernel.batch = 1;
-  kernel.n = result.empty() ? 1 : result.back();
+  kernel.n = LastOf(result);
   kernel.m = Ratio(elements, kernel.n);
   kernel.k = Ratio(kernel.macs, elements);
 }
@@ -212,7 +211,7 @@ void DescribeMatmul(const Expansion& expansion, const ExpandedNode& expanded,
   const bool on_lanes = kernel.arithmetic == Precision::kFp32;
   kernel.kernel_class =
       on_lanes ? KernelClass::kFloatMatmul : KernelClass::kMatmul;
-  kernel.n = result.empty() ? 1 : result.back();
+  kernel.n = LastOf(result);
   kernel.m = result.size() > 1 ? result[result.size() - 2] : 1;
   kernel.batch = ProductBefore(result, 2);
   kernel.k = Ratio(kernel.macs, NumElements(result));

@@ -2,9 +2,9 @@
 //
 //   constants   tables of integers launch nothing
 //   views       launch nothing where the trace made them in place, else copy
-//   composites  the kernels of the operators that they call, in this order
+//   calls       the kernels of the operators that it calls, in this order
 //   layout      copies inside the operator
-//   kernel      its own
+//   kernel      its own, and what it launches beside
 //
 // The graph alone shows too little of this: copies that no operator names are
 // much of a network's time. Casts of autocast are nodes.
@@ -16,7 +16,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "foretell/error.h"
@@ -28,18 +27,6 @@
 
 namespace foretell::cost {
 namespace {
-
-constexpr std::size_t kConvolutionBias = 2;
-
-bool IsBiasedConvolution(const Node& node) {
-  const bool convolves = node.kind == OpKind::kConvolution ||
-                         node.kind == OpKind::kTransposedConvolution;
-  return convolves && node.inputs.size() > kConvolutionBias;
-}
-
-bool IsNamed(const OperatorGraph& graph, ValueId id, std::string_view prefix) {
-  return graph.value(id).name.starts_with(prefix);
-}
 
 /// True when the node moves nothing.
 bool IsFree(const OperatorGraph& graph, const Node& node) {
@@ -70,11 +57,7 @@ void CountBytes(const Expansion& expansion, const ExpandedNode& expanded,
                 Kernel& kernel) {
   const Tensors& tensors = expansion.tensors;
   const OpKind kind = expanded.node.kind;
-  for (const ValueId id : expanded.operands) {
-    std::int64_t& bytes =
-        tensors.IsWeight(id) ? kernel.bytes_weight : kernel.bytes_in;
-    bytes += tensors.Bytes(id);
-  }
+  for (const ValueId id : expanded.operands) CountRead(tensors, id, kernel);
   for (const ValueId id : expanded.node.outputs) {
     kernel.bytes_out += tensors.Bytes(id);
   }
@@ -88,82 +71,6 @@ void CountBytes(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.element_bytes_out = tensors.ElementBytes(expanded.result());
 }
 
-/// The norm that the exporter folded away reads and writes what the
-/// convolution returns.
-void ExpandFoldedNorm(Expansion& expansion, const Kernel& convolution) {
-  expansion.kernels.push_back(
-      {.kernel_class = KernelClass::kFoldedBatchNorm,
-       .node = convolution.node,
-       .bytes_in = convolution.bytes_out,
-       .bytes_out = convolution.bytes_out,
-       .positions = convolution.positions,
-       .channels_in = convolution.channels_out,
-       .channels_out = convolution.channels_out,
-       .element_bytes_in = convolution.element_bytes_out,
-       .element_bytes_out = convolution.element_bytes_out,
-       .inner_extent = convolution.positions,
-       .channels_last = convolution.channels_last});
-}
-
-/// PyTorch adds the bias of a convolution that cuDNN computes to the result, in
-/// place (aten/src/ATen/native/Convolution.cpp); its own depthwise kernel adds
-/// it on the way.
-void ExpandBias(Expansion& expansion, const ExpandedNode& expanded,
-                const Kernel& convolution) {
-  if (convolution.kernel_class == KernelClass::kNativeDepthwise) return;
-  const Tensors& tensors = expansion.tensors;
-  const ValueId bias = expanded.node.inputs[kConvolutionBias];
-  const std::int64_t element_bytes = convolution.element_bytes_out;
-  expansion.kernels.push_back(
-      {.kernel_class = KernelClass::kAdd,
-       .node = convolution.node,
-       .bytes_in = convolution.bytes_out,
-       .bytes_weight = element_bytes * tensors.Elements(bias),
-       .bytes_out = convolution.bytes_out,
-       .element_bytes_in = element_bytes,
-       .element_bytes_out = element_bytes,
-       .inner_extent = tensors.ShapeOf(expanded.result()).back(),
-       .channels_last = convolution.channels_last,
-       .variant = true});
-}
-
-/// `pad` of its mode "constant", which is the default, calls constant_pad_nd.
-bool PadsWithConstant(const Node& node) {
-  if (node.target == "constant_pad_nd") return true;
-  const auto* const mode = std::get_if<std::string>(node.FindAttribute("mode"));
-  return node.target == "pad" && (mode == nullptr || *mode == "constant");
-}
-
-/// Padding with a constant fills the result and copies the input into it;
-/// cutting copies alone.
-void ExpandFilling(Expansion& expansion, const ExpandedNode& expanded,
-                   Kernel& padding) {
-  if (!PadsWithConstant(expanded.node) ||
-      padding.bytes_out <= padding.bytes_in) {
-    return;
-  }
-  expansion.kernels.push_back({.kernel_class = KernelClass::kFill,
-                               .node = padding.node,
-                               .bytes_out = padding.bytes_out,
-                               .element_bytes_in = padding.element_bytes_out,
-                               .element_bytes_out = padding.element_bytes_out});
-  padding.bytes_out = padding.bytes_in;
-}
-
-/// A batch norm in training reads its input once more, for the statistics.
-void ExpandStatistics(Expansion& expansion, const ExpandedNode& expanded,
-                      Kernel& norm) {
-  const bool trains =
-      expanded.node.kind == OpKind::kBatchNorm &&
-      (FlagOf(expanded.node, "training") || FlagOf(expanded.node, "train"));
-  if (!trains) return;
-  norm.variant = true;
-  Kernel statistics = norm;
-  statistics.bytes_weight = 0;
-  statistics.bytes_out = 0;
-  expansion.kernels.push_back(statistics);
-}
-
 void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
                      const LayoutEffect& layout) {
   Kernel kernel = {.node = expanded.id,
@@ -171,16 +78,15 @@ void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
                    .mixed_layouts = layout.mixed};
   CountBytes(expansion, expanded, kernel);
   DescribeKernel(expansion, expanded, kernel);
-  ExpandStatistics(expansion, expanded, kernel);
-  ExpandFilling(expansion, expanded, kernel);
+  ExpandBefore(expansion, expanded, kernel);
   const bool restores = expansion.mode.restore_folded_norms &&
                         HasFoldedNorm(expansion.graph, expanded.node);
-  const bool adds_bias = IsBiasedConvolution(expanded.node) && !restores;
   if (IsUnfolded(expansion, expanded)) {
-    ExpandUnfolded(expansion, expanded, adds_bias);
+    ExpandUnfolded(expansion, expanded,
+                   IsBiasedConvolution(expanded.node) && !restores);
   } else {
     expansion.kernels.push_back(kernel);
-    if (adds_bias) ExpandBias(expansion, expanded, kernel);
+    if (!restores) ExpandBias(expansion, expanded, kernel);
   }
   if (restores) ExpandFoldedNorm(expansion, kernel);
 }
@@ -236,6 +142,7 @@ void ExpandNode(Expansion& expansion, const Node& node, NodeId id) {
   const ExpandedNode expanded = {node, id, ReadOperands(expansion.graph, node)};
   if (ExpandCalls(expansion, expanded)) return;
   if (ExpandComposite(expansion, expanded)) return;
+  if (ExpandLoss(expansion, expanded)) return;
   const LayoutEffect layout = ExpandLayout(expansion, expanded);
   if (IsConvolutionGradient(node)) {
     ExpandConvolutionGradients(expansion, expanded);
@@ -283,17 +190,6 @@ std::vector<Kernel> MergeEqual(const std::vector<Kernel>& kernels) {
     }
   }
   return merged;
-}
-
-bool HasFoldedNorm(const OperatorGraph& graph, const Node& node) {
-  if (!IsBiasedConvolution(node)) return false;
-  const ValueId weight = BeforeAutocast(graph, node.inputs[1]);
-  const ValueId bias = BeforeAutocast(graph, node.inputs[kConvolutionBias]);
-  constexpr std::string_view kAnonymous = "onnx::Conv";
-  const bool both_anonymous =
-      IsNamed(graph, weight, kAnonymous) && IsNamed(graph, bias, kAnonymous);
-  return both_anonymous ||
-         graph.value(bias).name == graph.value(weight).name + "_bias";
 }
 
 }  // namespace foretell::cost

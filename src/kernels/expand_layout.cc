@@ -37,7 +37,7 @@ void EmitHiddenCopy(Expansion& expansion, const ExpandedNode& expanded,
                                .bytes_out = bytes,
                                .element_bytes_in = width,
                                .element_bytes_out = width,
-                               .inner_extent = shape.empty() ? 1 : shape.back(),
+                               .inner_extent = LastOf(shape),
                                .mixed_layouts = true});
 }
 

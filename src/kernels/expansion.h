@@ -63,6 +63,31 @@ void ExpandConvolutionGradients(Expansion& expansion,
 void DescribeKernel(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel);
 
+/// Adds what `kernel` reads of `id`.
+inline void CountRead(const Tensors& tensors, ValueId id, Kernel& kernel) {
+  (tensors.IsWeight(id) ? kernel.bytes_weight : kernel.bytes_in) +=
+      tensors.Bytes(id);
+}
+
+/// Emits what the operator launches before `kernel`, its own: statistics of a
+/// batch, the fill of a padding, the copy of a bias; `kernel` does the rest.
+void ExpandBefore(Expansion& expansion, const ExpandedNode& expanded,
+                  Kernel& kernel);
+
+bool IsBiasedConvolution(const Node& node);
+
+/// Emits the addition of a bias that `product`, the operator's own kernel,
+/// leaves out; nothing for an operator without one.
+void ExpandBias(Expansion& expansion, const ExpandedNode& expanded,
+                const Kernel& product);
+
+/// Emits the norm that the exporter folded into `convolution`.
+void ExpandFoldedNorm(Expansion& expansion, const Kernel& convolution);
+
+/// Emits the kernels of a loss that is computed element by element and then
+/// reduced. False, and nothing done, for every other operator.
+bool ExpandLoss(Expansion& expansion, const ExpandedNode& expanded);
+
 /// True for a convolution, or the backward operator of one, that PyTorch runs
 /// without cuDNN: RunsUnfolded.
 bool IsUnfolded(const Expansion& expansion, const ExpandedNode& expanded);

@@ -12,6 +12,11 @@ namespace foretell::cost {
 /// states the shape if it exceeds int64.
 std::int64_t NumElements(const Shape& shape);
 
+/// The last of `shape`; 1 for a scalar.
+inline std::int64_t LastOf(const Shape& shape) {
+  return shape.empty() ? 1 : shape.back();
+}
+
 /// Product of all dimensions of `shape` except the last `dims_left`.
 std::int64_t ProductBefore(const Shape& shape, std::size_t dims_left);
 

@@ -121,7 +121,7 @@ TEST(CublasNodes, AreNoneOfTheOtherComposites) {
           << target;
     }
   }
-  EXPECT_GE(others, 5);
+  EXPECT_GE(others, 1);
 }
 
 TEST(CublasNodes, AreThoseWhoseCallsMultiply) {
