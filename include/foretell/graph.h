@@ -191,6 +191,9 @@ inline constexpr std::string_view kAutocastAttribute = "autocast";
 /// Attribute (true) of a view of a result that the operator created internally
 /// and saved for its backward pass: it is not a call, so it costs no time.
 inline constexpr std::string_view kSavedAttribute = "saved";
+/// Attribute of a call that stands for that many alike: one step of a loop. The
+/// default is 1.
+inline constexpr std::string_view kTimesAttribute = "times";
 
 /// A top-level ATen operator, or a call made inside one.
 struct Node {

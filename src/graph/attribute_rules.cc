@@ -56,6 +56,14 @@ std::span<const NamedRule> RulesOf(std::string_view target) {
   return found->second;
 }
 
+/// The rule for attribute `name` of `target`; null if there is none.
+const AttributeRule* RuleOf(std::string_view target, std::string_view name) {
+  if (name == kTimesAttribute) return &kTimesRule;
+  const std::span<const NamedRule> rules = RulesOf(target);
+  const auto named = std::ranges::find(rules, name, &NamedRule::attribute);
+  return named == rules.end() ? nullptr : named->rule;
+}
+
 /// Dimensions of the tensor that `rule` counts; empty if the node lacks it.
 std::optional<std::size_t> RankFor(const OperatorGraph& graph, const Node& node,
                                    CountedTensor tensor) {
@@ -205,13 +213,10 @@ class Check {
 }  // namespace
 
 void CheckAttributes(const OperatorGraph& graph, const Node& node) {
-  const std::span<const NamedRule> rules = RulesOf(node.target);
-  if (rules.empty()) return;
   for (const auto& [name, value] : node.attributes) {
-    const auto rule = std::ranges::find(rules, name, &NamedRule::attribute);
-    if (rule == rules.end()) continue;
-    Check(name, value, *rule->rule, RankFor(graph, node, rule->rule->tensor))
-        .Run();
+    const AttributeRule* const rule = RuleOf(node.target, name);
+    if (rule == nullptr) continue;
+    Check(name, value, *rule, RankFor(graph, node, rule->tensor)).Run();
   }
 }
 

@@ -99,6 +99,9 @@ inline constexpr AttributeRule kPositive = Between(1, kMaxInt);
 
 }  // namespace attribute_rules
 
+/// Of kTimesAttribute, which a call of any operator may have.
+inline constexpr AttributeRule kTimesRule = attribute_rules::kPositive;
+
 /// The table, from the schemas and checks of PyTorch 2.13 (c10::maybe_wrap_dim,
 /// aten/src/ATen/native). A row for each family of attributes.
 // clang-format off

@@ -102,15 +102,15 @@ std::int64_t MatrixPowerMacs(const Operands& op) {
 }
 
 std::int64_t TrilinearMacs(const Operands& op) {
-  const auto how = ReadTrilinear(
+  const auto extents = TrilinearExtents(
       op.node(), {op.InputShape(0), op.InputShape(1), op.InputShape(2)});
-  if (!how) {
+  if (!extents) {
     throw Error(ErrorCode::kInvalidArgument,
                 "_trilinear is expanded along dimensions that do not fit its "
                 "operands");
   }
   std::int64_t macs = 1;
-  for (const std::int64_t extent : how->extents) macs = MulMacs(macs, extent);
+  for (const std::int64_t extent : *extents) macs = MulMacs(macs, extent);
   return macs;
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <numeric>
+#include <vector>
 
 namespace foretell {
 namespace {
@@ -20,45 +22,35 @@ std::optional<Shape> WithRank(const Shape& shape, std::size_t rank) {
 
 /// Adds an operand of `shape`; false where it does not fit.
 bool AddOperand(const std::vector<std::int64_t>& expanded, const Shape& shape,
-                std::vector<std::int64_t>& dims, Shape& extents) {
+                Shape& extents) {
   if (expanded.size() + shape.size() != extents.size()) return false;
+  std::size_t place = 0;
   for (std::int64_t dim = 0; dim < std::ssize(extents); ++dim) {
     if (std::ranges::count(expanded, dim) > 0) continue;
-    if (dims.size() == shape.size()) return false;
+    if (place == shape.size()) return false;
     std::int64_t& extent = extents[static_cast<std::size_t>(dim)];
-    const std::int64_t size = shape[dims.size()];
+    const std::int64_t size = shape[place++];
     if (extent > 1 && size > 1 && extent != size) return false;
     extent = std::max(extent, size);
-    dims.push_back(dim);
   }
-  return dims.size() == shape.size();
+  return place == shape.size();
 }
 
 }  // namespace
 
-std::optional<Trilinear> ReadTrilinear(
-    const Node& node, const std::array<Shape, Trilinear::kOperands>& shapes) {
+std::optional<Shape> TrilinearExtents(const Node& node,
+                                      const std::array<Shape, 3>& shapes) {
   constexpr std::array kExpanded = {"expand1", "expand2", "expand3"};
-  Trilinear result;
   const std::size_t rank =
       node.Ints(kExpanded[1], {}).size() + shapes[1].size();
-  result.extents.assign(rank, 0);
-  for (std::size_t i = 0; i < Trilinear::kOperands; ++i) {
+  Shape extents(rank, 0);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
     const std::vector<std::int64_t> expanded = node.Ints(kExpanded[i], {});
     if (expanded.size() > rank) return std::nullopt;
     const auto shape = WithRank(shapes[i], rank - expanded.size());
-    if (!shape ||
-        !AddOperand(expanded, *shape, result.dims[i], result.extents)) {
-      return std::nullopt;
-    }
-    result.shapes[i] = *shape;
+    if (!shape || !AddOperand(expanded, *shape, extents)) return std::nullopt;
   }
-  result.summed = node.Ints("sumdim", {});
-  result.unrolled = node.Int("unroll_dim", 1);
-  if (result.unrolled < 0 || result.unrolled >= std::ssize(result.extents)) {
-    return std::nullopt;
-  }
-  return result;
+  return extents;
 }
 
 }  // namespace foretell

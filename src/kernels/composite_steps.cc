@@ -82,13 +82,6 @@ ValueId CompositeSteps::AlsoReturns(Shape shape) {
   return AddResult(builder_.value(last).producer, std::move(type), storage);
 }
 
-ValueId CompositeSteps::InPlace(std::string target,
-                                std::vector<ValueId> operands) {
-  const Value written = builder_.value(operands.front());
-  const NodeId node = AddNode(std::move(target), std::move(operands), {});
-  return AddResult(node, written.type, written.storage, written.strides);
-}
-
 ValueId CompositeSteps::View(std::string target, ValueId operand, Shape shape,
                              std::optional<Strides> strides) {
   if (!strides) return Call(std::move(target), {operand}, std::move(shape));

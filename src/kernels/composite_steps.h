@@ -26,16 +26,10 @@ class CompositeSteps {
   CompositeSteps(const Expansion& outer, const ExpandedNode& expanded);
 
   const Node& node() const { return expanded_.node; }
-  const TorchVersion& torch() const { return outer_.mode.torch; }
   /// Tensors among the operator's arguments, in order.
   std::size_t num_operands() const { return node().inputs.size(); }
-  bool TakesTwo() const { return num_operands() >= 2; }
   /// The `index`-th of them; the same tensor twice is one value.
   ValueId Operand(std::size_t index);
-  /// Whether the `index`-th argument lies contiguously.
-  bool IsContiguous(std::size_t index) const {
-    return outer_.tensors.IsContiguous(node().inputs[index]);
-  }
   /// Shape and element type of the operator's first result.
   const TensorType& result() const;
 
@@ -57,8 +51,6 @@ class CompositeSteps {
                Attributes attributes = {}, Strides strides = {});
   /// A further result of the last call.
   ValueId AlsoReturns(Shape shape);
-  /// A call that writes to its first operand; returns its new value.
-  ValueId InPlace(std::string target, std::vector<ValueId> operands);
   /// `operand` seen with other sizes; a copy of it without `strides`.
   ValueId View(std::string target, ValueId operand, Shape shape,
                std::optional<Strides> strides);

@@ -16,15 +16,11 @@ struct Composite {
 };
 
 /// A family per file; docs/kernels.md states what each assumes.
-std::span<const Composite> PlainComposites();
-std::span<const Composite> ProductComposites();
 std::span<const Composite> RecurrentComposites();
 std::span<const Composite> RecurrentGradientComposites();
-std::span<const Composite> TrilinearComposites();
 
 /// All families.
 inline constexpr std::span<const Composite> (*kCompositeFamilies[])() = {
-    &PlainComposites, &ProductComposites, &RecurrentComposites,
-    &RecurrentGradientComposites, &TrilinearComposites};
+    &RecurrentComposites, &RecurrentGradientComposites};
 
 }  // namespace foretell::cost

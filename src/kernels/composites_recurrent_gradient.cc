@@ -70,8 +70,8 @@ void WeightGradients(CompositeSteps& steps, const Cell& cell,
   WeightGradient(steps, cell.state_weight, rows);
   if (cell.output_weight) WeightGradient(steps, *cell.output_weight, rows);
   for (const ValueId bias : cell.biases) {
-    Reduce(steps, "sum",
-           steps.Memory({rows, steps.Size(bias, 0)}, steps.TypeOf(bias)), {0});
+    SumOfRows(steps,
+              steps.Memory({rows, steps.Size(bias, 0)}, steps.TypeOf(bias)));
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "foretell/program.h"
 #include "src/program/autocast.h"
+#include "src/program/meta/repeat_scope.h"
 #include "src/program/operator_call.h"
 
 namespace foretell {
@@ -22,13 +23,16 @@ namespace {
 
 /// Operators whose calls are listed: their kernels are those of the calls. Of
 /// others that are made of calls the rows of src/cost/kernel_time.cc and the
-/// learned predictors know one kernel, or src/kernels/composites.h writes what
-/// CUDA does and meta tensors hide.
+/// learned predictors know one kernel, or src/kernels writes what CUDA does and
+/// meta tensors hide.
 constexpr std::string_view kListed[] = {
     "_convolution_mode",
     "_euclidean_dist",
     "_native_multi_head_attention",
     "_transformer_encoder_layer_fwd",
+    "_trilinear",
+    "addbmm",
+    "addr",
     "bilinear",
     "binary_cross_entropy_with_logits",
     "block_diag",
@@ -67,6 +71,7 @@ constexpr std::string_view kListed[] = {
     "poisson_nll_loss",
     "rnn_relu_cell",
     "rnn_tanh_cell",
+    "roll",
     "scaled_dot_product_attention",
     "soft_margin_loss",
     "special_logsumexp",
@@ -101,8 +106,7 @@ constexpr std::string_view kUnseenTargets[] = {"_local_scalar_dense",
                                                "set_",
                                                "squeeze_"};
 
-/// One kernel on CUDA though the CPU composes them, or (`_trilinear`) a loop
-/// over as many calls as the result has columns.
+/// One kernel on CUDA though the CPU composes them.
 constexpr std::string_view kOneKernel[] = {
     "_scaled_dot_product_cudnn_attention",
     "_scaled_dot_product_efficient_attention",
@@ -110,7 +114,6 @@ constexpr std::string_view kOneKernel[] = {
     "_thnn_fused_gru_cell",
     "_thnn_fused_lstm_cell",
     "_to_copy",
-    "_trilinear",
     "clone",
     "convolution",
     "layer_norm",
@@ -122,10 +125,13 @@ constexpr std::string_view kOneKernel[] = {
 /// Have a kernel for the CPU that calls others.
 constexpr std::string_view kMadeOfOthers[] = {"_native_multi_head_attention",
                                               "_transformer_encoder_layer_fwd",
+                                              "addbmm",
+                                              "addr",
                                               "binary_cross_entropy",
                                               "flatten",
                                               "l1_loss",
                                               "reshape",
+                                              "roll",
                                               "soft_margin_loss"};
 
 template <std::size_t kSize>
@@ -214,6 +220,9 @@ InnerCalls::Call InnerCalls::Begin(const c10::OperatorHandle& op,
   call.spec.attributes = ToAttributes(op.schema(), stack, first);
   if (AutocastRegion::IsCasting()) {
     call.spec.attributes.emplace_back(kAutocastAttribute, true);
+  }
+  if (call_times > 1) {
+    call.spec.attributes.emplace_back(kTimesAttribute, call_times);
   }
   return call;
 }

@@ -76,11 +76,9 @@ std::string TargetOf(const Call& call) {
   return foretell::TargetOf(HandleOf(call));
 }
 
-/// What the trace takes the call for; but `_trilinear`, which it takes whole,
-/// is taken apart.
+/// What the trace takes the call for.
 InnerCallKind KindOf(const Call& call) {
-  return TargetOf(call) == "_trilinear" ? InnerCallKind::kOuter
-                                        : InnerCallKindOf(HandleOf(call));
+  return InnerCallKindOf(HandleOf(call));
 }
 
 /// True for `contiguous` and `to` where there is nothing to do.

@@ -185,12 +185,13 @@ std::vector<Case> PlainCases() {
          at::block_diag({x, m, y});
        }},
       {"FeatureDropout", [=] { at::feature_dropout(image, 0.5, true); }},
-      // A kernel per dimension: cuda/TensorTransformations.cu.
+      // A kernel per dimension, where the CPU concatenates two parts:
+      // cuda/TensorTransformations.cu.
       {"Roll",
        [=] {
          at::roll(x, {1, 2}, {0, 1});
        },
-       [=] { at::roll(at::roll(x, 1, 0), 2, 1); }},
+       [=] { at::clone(at::clone(x)); }},
   };
 }
 
@@ -199,7 +200,7 @@ std::vector<Case> ProductCases() {
   const at::Tensor square = R({4, 4}), v = R({3});
   const at::Tensor batch = R({2, 3, 4}), other = R({2, 4, 5});
   const at::Tensor weight = R({6, 4, 5}), bias = R({6}), e = R({3, 5});
-  const at::Tensor grad = R({3, 6});
+  const at::Tensor grad = R({3, 6}), w = R({3, 6});
   return {
       {"Bilinear", [=] { at::bilinear(a, e, weight, bias); }},
       {"Trilinear",
@@ -239,6 +240,9 @@ std::vector<Case> ProductCases() {
       {"MatrixPowerOfFive", [=] { at::matrix_power(square, 5); }},
       {"MatrixPowerOfTwelve", [=] { at::matrix_power(square, 12); }},
       {"SumOfProducts", [=] { at::addbmm(e, batch, other); }},
+      // A kernel that broadcasts: cuda/LinearAlgebra.cu.
+      {"AddedOuterProduct", [=] { at::addr(w, v, bias); },
+       [=] { at::addcmul(w, v.unsqueeze(1), bias); }},
       {"VectorDot", [=] { at::linalg_vecdot(a, a); }},
       {"Outer", [=] { at::outer(v, bias); }},
       {"Ger", [=] { at::ger(v, bias); }},

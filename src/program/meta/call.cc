@@ -209,14 +209,15 @@ at::Tensor Call::NextOutput() const {
   return {};
 }
 
-void Call::Return(const TensorSpec& spec) {
-  at::Tensor out = NextOutput();
-  if (!out.defined()) {
-    results_.emplace_back(Allocate(spec));
-    return;
+at::Tensor Call::Return(const TensorSpec& spec) {
+  at::Tensor result = NextOutput();
+  if (result.defined()) {
+    ResizeOutput(result, spec);
+  } else {
+    result = Allocate(spec);
   }
-  ResizeOutput(out, spec);
-  results_.emplace_back(std::move(out));
+  results_.emplace_back(result);
+  return result;
 }
 
 void Call::Return(at::Tensor tensor) {

@@ -87,8 +87,8 @@ class Call {
   at::Tensor NextOutput() const;
 
   /// Appends a result: writes to NextOutput() (resized when it is an out
-  /// argument) or allocates.
-  void Return(const TensorSpec& spec);
+  /// argument) or allocates. Returns that result.
+  at::Tensor Return(const TensorSpec& spec);
   /// Appends an existing tensor; undefined is allowed.
   void Return(at::Tensor tensor);
   /// Appends any other value.

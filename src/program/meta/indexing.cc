@@ -1,5 +1,7 @@
 // Selections along an axis and rearrangements of elements.
 
+#include <ATen/ops/roll.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -24,9 +26,22 @@ void IndexSelect(Call& call) {
 // flip keeps the order of axes, roll does not.
 void Flip(Call& call) { call.Return(Like(call.Tensor("self"))); }
 
+// One dimension after the other (roll_common in
+// aten/src/ATen/native/TensorTransformations.h).
 void Roll(Call& call) {
-  const at::Tensor& input = call.Tensor("self");
-  call.Return(Contiguous(input.sizes(), input.scalar_type()));
+  at::Tensor rolled = call.Tensor("self");
+  const Sizes dims = call.Ints("dims");
+  if (dims.size() < 2) {
+    call.Return(Contiguous(rolled.sizes(), rolled.scalar_type()));
+    return;
+  }
+  const Sizes shifts = call.Ints("shifts");
+  TORCH_CHECK(shifts.size() == dims.size(), "roll: ", shifts.size(),
+              " shifts of ", dims.size(), " dimensions");
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    rolled = at::roll(rolled, shifts[i], dims[i]);
+  }
+  call.Return(rolled);
 }
 
 void Take(Call& call) {

@@ -1,6 +1,16 @@
 // Matrix products and factorisations that LibTorch leaves out on meta.
 
+#include <ATen/ops/addcmul.h>
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "src/program/meta/families.h"
+#include "src/program/meta/repeat_scope.h"
 #include "src/program/meta/shapes.h"
 
 namespace foretell::meta {
@@ -31,12 +41,87 @@ void LikeFirstColumnMajor(Call& call) {
   call.Return(ColumnMajor(input.sizes(), input.scalar_type()));
 }
 
-// batch1 [B, n, m] times batch2 [B, m, p], summed over B.
+// batch1 [B, n, m] times batch2 [B, m, p], summed over B: a product per matrix,
+// added to a copy of self (addbmm_impl_ in
+// aten/src/ATen/native/LinearAlgebra.cpp).
 void SumOfProducts(Call& call) {
-  const at::Tensor& left = call.Tensor("batch1");
-  const at::Tensor& right = call.Tensor("batch2");
-  call.Return(Contiguous(Sizes{left.size(1), right.size(2)},
-                         call.Tensor("self").scalar_type()));
+  const at::Tensor self = call.Tensor("self");
+  const at::Tensor left = call.Tensor("batch1");
+  const at::Tensor right = call.Tensor("batch2");
+  at::Tensor sum = call.Return(
+      Contiguous(Sizes{left.size(1), right.size(2)}, self.scalar_type()));
+  if (!sum.is_same(self)) sum.copy_(self);
+  if (left.size(0) == 0) return;
+  const RepeatScope repeat(left.size(0));
+  sum.addmm_(left.select(0, 0), right.select(0, 0));
+}
+
+// self plus the outer product of vectors: one kernel that broadcasts.
+void AddedOuterProduct(Call& call) {
+  const at::Tensor self = call.Tensor("self");
+  const at::Tensor column = call.Tensor("vec1").unsqueeze(1);
+  const at::Tensor row = call.Tensor("vec2");
+  at::Tensor out = call.NextOutput();
+  call.Return(out.defined() ? at::addcmul_out(out, self, column, row)
+                            : at::addcmul(self, column, row));
+}
+
+// What `_trilinear` adds per index of dimension `unrolled`: an einsum of the
+// operands, a letter per dimension, taken at the first index of that one.
+struct Column {
+  Sizes extents;  // Of all dimensions.
+  std::vector<at::Tensor> factors;
+  std::string equation;
+};
+
+void AddFactor(at::Tensor factor, const Sizes& missing, std::int64_t unrolled,
+               Column& column) {
+  if (!column.factors.empty()) column.equation += ',';
+  column.extents.resize(static_cast<std::size_t>(factor.dim()) +
+                        missing.size());
+  std::int64_t place = 0;
+  for (std::int64_t dim = 0; dim < std::ssize(column.extents); ++dim) {
+    if (std::ranges::count(missing, dim) > 0) continue;
+    column.extents[static_cast<std::size_t>(dim)] = factor.size(place);
+    if (dim == unrolled) {
+      factor = factor.select(place, 0);
+    } else {
+      column.equation += static_cast<char>('a' + dim);
+      ++place;
+    }
+  }
+  column.factors.push_back(std::move(factor));
+}
+
+// The sum of products of three tensors that `bilinear` and its gradients call:
+// for every index of one dimension the first two are contracted, then their
+// product with the third (aten/src/ATen/native/Linear.cpp).
+void SumOfTriples(Call& call) {
+  const std::int64_t unrolled = call.Int("unroll_dim", 1);
+  Column column;
+  for (const std::string number : {"1", "2", "3"}) {
+    AddFactor(call.Tensor("i" + number), call.Ints("expand" + number), unrolled,
+              column);
+  }
+  const std::int64_t rank = std::ssize(column.extents);
+  TORCH_CHECK(unrolled >= 0 && unrolled < rank, "_trilinear: unroll_dim is ",
+              unrolled, ", expected 0 to ", rank - 1);
+  column.equation += "->";
+  Sizes sizes;
+  std::optional<std::int64_t> place;  // Of the unrolled dimension.
+  const Sizes summed = call.Ints("sumdim");
+  for (std::int64_t dim = 0; dim < rank; ++dim) {
+    if (std::ranges::count(summed, dim) > 0) continue;
+    if (dim == unrolled) place = std::ssize(sizes);
+    if (dim != unrolled) column.equation += static_cast<char>('a' + dim);
+    sizes.push_back(column.extents[static_cast<std::size_t>(dim)]);
+  }
+  const at::Tensor sum = at::zeros(sizes, call.Tensor("i1").options());
+  call.Return(sum);
+  if (std::ranges::count(column.extents, 0) > 0) return;
+  const RepeatScope repeat(column.extents[static_cast<std::size_t>(unrolled)]);
+  at::Tensor part = place ? sum.select(*place, 0) : sum;
+  part.add_(at::einsum(column.equation, column.factors));
 }
 
 void IntegerProduct(Call& call) {
@@ -164,6 +249,8 @@ void DistancesBackward(Call& call) {
 
 constexpr KernelRow kLinalgKernels[] = {
     {"addbmm", SumOfProducts},
+    {"addr", AddedOuterProduct, Policy::kOverride},
+    {"_trilinear.", SumOfTriples, Policy::kOverride},
     {"_int_mm", IntegerProduct},
     {"_scaled_mm", ScaledProduct},
     {"_scaled_mm_v2", ScaledProduct},
