@@ -1,8 +1,8 @@
 #include <algorithm>
+#include <string_view>
 
 #include "src/graph/attributes.h"
 #include "src/kernels/composite_calls.h"
-#include "src/kernels/composites.h"
 #include "src/kernels/recurrent_layers.h"
 
 // Recurrent layers as cuDNN runs them.
@@ -85,13 +85,23 @@ ValueId RunLayers(CompositeSteps& steps, const RecurrentKind& kind,
   return input;
 }
 
-template <const RecurrentKind& kKind>
-bool Recurrent(CompositeSteps& steps) {
+const RecurrentKind* KindOf(std::string_view target) {
+  if (target == "lstm") return &kLstm;
+  if (target == "gru") return &kGru;
+  if (target == "rnn_tanh") return &kTanh;
+  return target == "rnn_relu" ? &kRelu : nullptr;
+}
+
+}  // namespace
+
+bool WriteRecurrent(CompositeSteps& steps) {
+  const RecurrentKind* kind = KindOf(steps.node().target);
+  if (kind == nullptr) return false;
   const std::optional<Layers> layers =
-      SortLayers(steps, kKind, steps.num_operands());
+      SortLayers(steps, *kind, steps.num_operands());
   if (!layers) return false;
   const ValueId output =
-      RunLayers(steps, kKind, *layers, StepsFirst(steps, *layers));
+      RunLayers(steps, *kind, *layers, StepsFirst(steps, *layers));
   steps.Return(IsBatchFirst(steps, *layers) ? Transpose(steps, output, 0, 1)
                                             : output);
   const std::size_t num_results =
@@ -101,19 +111,6 @@ bool Recurrent(CompositeSteps& steps) {
                               steps.TypeOf(layers->states[i])));
   }
   return true;
-}
-
-constexpr Composite kRecurrentComposites[] = {
-    {"lstm", &Recurrent<kLstm>},
-    {"gru", &Recurrent<kGru>},
-    {"rnn_tanh", &Recurrent<kTanh>},
-    {"rnn_relu", &Recurrent<kRelu>},
-};
-
-}  // namespace
-
-std::span<const Composite> RecurrentComposites() {
-  return kRecurrentComposites;
 }
 
 }  // namespace foretell::cost

@@ -1,6 +1,5 @@
 #include "src/graph/attributes.h"
 #include "src/kernels/composite_calls.h"
-#include "src/kernels/composites.h"
 #include "src/kernels/recurrent_layers.h"
 
 // The gradient of recurrent layers, `_cudnn_rnn_backward`.
@@ -126,8 +125,11 @@ const RecurrentKind* KindOfMode(std::int64_t mode) {
   return mode >= 0 && mode < std::ssize(kModes) ? kModes[mode] : nullptr;
 }
 
-bool RecurrentGradient(CompositeSteps& steps) {
+}  // namespace
+
+bool WriteRecurrentGradient(CompositeSteps& steps) {
   const Node& node = steps.node();
+  if (node.target != "_cudnn_rnn_backward") return false;
   const RecurrentKind* kind = KindOfMode(node.Int("mode", -1));
   const std::int64_t directions = FlagOf(node, "bidirectional") ? 2 : 1;
   // Both are small: attribute_table.h.
@@ -143,16 +145,6 @@ bool RecurrentGradient(CompositeSteps& steps) {
   RunLayersBack(steps, *kind, *layers, StepsFirst(steps, *layers));
   steps.Return(steps.Memory(steps.result().shape, steps.result().dtype));
   return true;
-}
-
-constexpr Composite kRecurrentGradientComposites[] = {
-    {"_cudnn_rnn_backward", &RecurrentGradient},
-};
-
-}  // namespace
-
-std::span<const Composite> RecurrentGradientComposites() {
-  return kRecurrentGradientComposites;
 }
 
 }  // namespace foretell::cost

@@ -13,17 +13,19 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/checked.h"
 #include "src/graph/attributes.h"
 #include "src/kernels/constants.h"
-#include "src/kernels/expand_composites.h"
 #include "src/kernels/expansion.h"
 #include "src/kernels/node_operands.h"
+#include "src/kernels/recurrent_layers.h"
 
 namespace foretell::cost {
 namespace {
@@ -121,6 +123,50 @@ void ExpandCast(Expansion& expansion, const Node& node, NodeId id) {
        .element_bytes_out = tensors.ElementBytes(to)});
 }
 
+/// Launches `kernel` of `call` that many times.
+void Repeat(Kernel& kernel, const Node& call, std::int64_t times) {
+  const std::optional<std::int64_t> count = CheckedMul(kernel.count, times);
+  if (!count) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("operator {} calls {} {} times, {} kernels each: "
+                            "all launches exceed int64",
+                            kernel.node, call.target, times, kernel.count));
+  }
+  kernel.count = *count;
+}
+
+/// Emits the kernels of the calls that the trace saw inside of an operator.
+/// False, and nothing done, if it saw none.
+bool ExpandCalls(Expansion& expansion, const ExpandedNode& expanded) {
+  const Node& node = expanded.node;
+  std::vector<Kernel>& kernels = expansion.kernels;
+  for (const Node& call : node.calls) {
+    const std::size_t first = kernels.size();
+    const bool runs = !call.outputs.empty() && call.kind != OpKind::kCollective;
+    if (runs) ExpandNode(expansion, call, expanded.id);
+    const std::int64_t times = call.Int(kTimesAttribute, 1);
+    for (std::size_t i = first; i < kernels.size(); ++i) {
+      Repeat(kernels[i], call, times);
+    }
+  }
+  return !node.calls.empty();
+}
+
+/// Emits the kernels of a recurrent layer, or of its gradient, as cuDNN runs
+/// it. No trace shows these: they are written as ATen calls in a graph of their
+/// own, and that is expanded like any other. False, and nothing done, for every
+/// other operator and for operands that it does not understand.
+bool ExpandRecurrent(Expansion& expansion, const ExpandedNode& expanded) {
+  const bool is_gradient = expanded.node.kind == OpKind::kRecurrentBackward;
+  if (!is_gradient && expanded.node.kind != OpKind::kRecurrent) return false;
+  CompositeSteps steps(expansion, expanded);
+  const bool is_written =
+      is_gradient ? WriteRecurrentGradient(steps) : WriteRecurrent(steps);
+  if (!is_written || !steps.ReturnsFit()) return false;
+  steps.Emit(expansion);
+  return true;
+}
+
 /// Requires that launches can be counted together; all else of a kernel is
 /// bounded by the tensors that it moves.
 void RequireCountable(const std::vector<Kernel>& kernels) {
@@ -141,7 +187,7 @@ void ExpandNode(Expansion& expansion, const Node& node, NodeId id) {
   if (IsFloatCast(expansion, node)) return ExpandCast(expansion, node, id);
   const ExpandedNode expanded = {node, id, ReadOperands(expansion.graph, node)};
   if (ExpandCalls(expansion, expanded)) return;
-  if (ExpandComposite(expansion, expanded)) return;
+  if (ExpandRecurrent(expansion, expanded)) return;
   if (ExpandLoss(expansion, expanded)) return;
   const LayoutEffect layout = ExpandLayout(expansion, expanded);
   if (IsConvolutionGradient(node)) {

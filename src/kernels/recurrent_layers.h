@@ -52,4 +52,10 @@ bool IsPersistent(CompositeSteps& steps, const RecurrentKind& kind,
 ValueId StepsFirst(CompositeSteps& steps, const Layers& layers);
 bool IsBatchFirst(CompositeSteps& steps, const Layers& layers);
 
+/// Writes the steps of `lstm`, `gru`, `rnn_tanh` or `rnn_relu`, or of their
+/// gradient. False for every other operator, and for operands that it does not
+/// understand.
+bool WriteRecurrent(CompositeSteps& steps);
+bool WriteRecurrentGradient(CompositeSteps& steps);
+
 }  // namespace foretell::cost
