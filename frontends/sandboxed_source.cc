@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstddef>
 #include <fstream>
 #include <memory>
@@ -39,6 +40,10 @@ constexpr std::int64_t kTraceBytes = 4096 * kMiB;
 constexpr std::int64_t kArithmeticBytes = 8192 * kMiB;
 /// How LibTorch's interpreter, too, reports that memory has run out.
 constexpr std::string_view kOutOfMemory = "std::bad_alloc";
+/// What a file has done whose process touched memory that it does not have: a
+/// full stack is the usual case.
+constexpr std::string_view kWhyOverrun =
+    ": the file is damaged, or nests too deep for LibTorch";
 /// Total CPU seconds, in case no process is left to end the child.
 constexpr std::int64_t kMostCpuSeconds = 3600;
 
@@ -206,7 +211,8 @@ class SandboxedSource final : public Program::Source {
         break;
     }
     throw Error(ErrorCode::kCorrupt,
-                "the process that opened it was " + outcome.text);
+                fmt::format("the process that opened it was {}{}", outcome.text,
+                            outcome.signal == SIGSEGV ? kWhyOverrun : ""));
   }
 
   [[noreturn]] void RefuseMemory() const {

@@ -115,8 +115,7 @@ Finding FindHosts() {
 /// Opens a file in a locked process, traces and predicts it.
 std::string TryOut() {
   const MemoryFile example(EmbeddedExample().front().bytes);
-  Session session(example.path(), {.inputs = {.batch = 1},
-                                   .load = {.sandbox = Sandbox::kAuto}});
+  Session session(example.path(), {.inputs = {.batch = 1}});
   const Prediction prediction =
       session.Predict(DeviceCatalog::BuiltIn().FindDevice(kTrialDevice));
   return fmt::format("{} opened in a separate process: {} MiB, {} ms on {}",

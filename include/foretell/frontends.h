@@ -52,10 +52,15 @@ struct ConversionOptions {
 /// Options for reading a file.
 struct LoadOptions {
   Fusion fusion = Fusion::kExported;
-  /// In a sandbox the program can only be traced. Its process is a fork of this
-  /// one, so no other thread of this process may hold a lock at that time.
-  Sandbox sandbox = Sandbox::kOff;
-  /// Time limit of a sandbox for opening a file, and for each of its traces.
+  /// In a sandbox the program can be traced and nothing else, and a file that
+  /// crashes LibTorch is an Error; with kOff it ends this process. The
+  /// sandbox's process is a fork of this one, without another program: it takes
+  /// no file that is installed. It ends with the thread that opened the file,
+  /// and is killed at `timeout_s` where it needs a lock that another thread
+  /// held as it was forked: open files before threads are started, or choose
+  /// kOff.
+  Sandbox sandbox = Sandbox::kAuto;
+  /// Limit of opening a file in a sandbox, and of each of its traces.
   double timeout_s = 60;
   /// The program will be traced on TraceDevice::kCpu: a sandbox then allows
   /// more memory, and code generated at run time.
@@ -97,11 +102,13 @@ class LoadingModel {
   std::function<Program()> wait_;
 };
 
-/// Reads an ONNX file (opsets 7 to 28 of ai.onnx).
+/// Reads an ONNX file (opsets 7 to 28 of ai.onnx) in this process, whatever
+/// LoadOptions::sandbox is.
 Program LoadOnnx(const std::string& path, const LoadOptions& options = {});
 
-/// Reads a TorchScript archive, traced or scripted. The file's code is checked
-/// against a list of allowed operators before anything of it runs.
+/// Reads a TorchScript archive, traced or scripted, in this process: a file
+/// that nests too deep for LibTorch ends it. The file's code is checked against
+/// a list of allowed operators before anything of it runs.
 Program LoadTorchScript(const std::string& path);
 
 }  // namespace foretell

@@ -61,8 +61,9 @@ struct Answer {
 /// names the model.
 class Session {
  public:
-  /// Opens `model`: a file or folder that LoadModel reads, or a network of the
-  /// zoo (zoo::kPrefix). Errors as LoadModel and zoo::Load.
+  /// Opens `model`: a file or folder that LoadModel reads, in a sandbox unless
+  /// LoadOptions::sandbox says otherwise, or a network of the zoo
+  /// (zoo::kPrefix), in this process. Errors as LoadModel and zoo::Load.
   explicit Session(const std::string& model, SessionOptions options = {});
   /// Takes a program that is open; SessionOptions::load is not read.
   explicit Session(Program program, SessionOptions options = {});

@@ -64,7 +64,9 @@ ChildProcess Start(const WorkerOptions& options, const Worker::Prepare& prepare,
 
 Outcome OutcomeOf(const ProcessEnd& end) {
   const bool is_late = end.kind == ProcessEnd::Kind::kDeadline;
-  return {is_late ? Kind::kTimedOut : Kind::kDied, ToString(end)};
+  return {.kind = is_late ? Kind::kTimedOut : Kind::kDied,
+          .text = ToString(end),
+          .signal = end.signal};
 }
 
 }  // namespace

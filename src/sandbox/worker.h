@@ -27,7 +27,8 @@ struct Outcome {
   };
   Kind kind = Kind::kDone;
   std::string text;
-  ErrorCode code = ErrorCode::kInternal;  ///< Set for kFailed.
+  ErrorCode code = ErrorCode::kInternal;  ///< Where it is kFailed.
+  int signal = 0;  ///< By which the process ended, where it is kDied.
 };
 
 struct WorkerOptions {

@@ -104,7 +104,9 @@ class SavedProgram {
             Records{{"archive_format", "pt2"}, {"models/model.json", model}}) {}
 
   const std::string& path() const { return file_.path(); }
-  Program Load() const { return LoadModel(file_.path()); }
+  Program Load() const {
+    return LoadModel(file_.path(), {.sandbox = Sandbox::kOff});
+  }
   Trace Run(const TraceOptions& options = {}) const {
     const Program program = Load();
     return TraceProgram(

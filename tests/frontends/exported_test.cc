@@ -24,8 +24,9 @@ using testing::HasSubstr;
 using testing::Not;
 
 Program Load(const std::string& name) {
-  return LoadModel(FORETELL_SOURCE_DIR "/tests/frontends/data/exported/" +
-                   name + ".pt2");
+  return LoadModel(
+      FORETELL_SOURCE_DIR "/tests/frontends/data/exported/" + name + ".pt2",
+      {.sandbox = Sandbox::kOff});
 }
 
 Trace RunFile(const std::string& name, const TraceOptions& options = {},

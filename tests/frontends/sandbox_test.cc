@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "foretell/frontends.h"
@@ -39,6 +40,10 @@ class Sandboxed : public testing::Test {
     EXPECT_EQ(errno, ECHILD);
   }
 };
+
+Program LoadHere() {
+  return LoadModel(std::string(kTinyVit) + ".onnx", {.sandbox = Sandbox::kOff});
+}
 
 template <typename Tensor>
 std::vector<std::string> TypesOf(const std::vector<Tensor>& tensors) {
@@ -135,6 +140,22 @@ void WriteOverrunning(const TemporaryFile& file) {
                          "    return torch.relu(x), t");
 }
 
+TEST_F(Sandboxed, IsWhereFilesAreOpenedUnlessSaidOtherwise) {
+  const Program program = LoadModel(std::string(kTinyVit) + ".pt");
+  ExpectError([&] { program.Instantiate({}); }, ErrorCode::kUnsupported,
+              "load it with Sandbox::kOff");
+  EXPECT_NO_THROW(LoadHere().Instantiate({}));
+}
+
+TEST_F(Sandboxed, OpensFilesFromAnyThreadWhileItLives) {
+  std::thread([] {
+    const Program program = LoadModel(std::string(kTinyVit) + ".onnx");
+    EXPECT_FALSE(TraceProgram(program, {ParseInput("image=f32[1,3,32,32]")})
+                     .graph.nodes()
+                     .empty());
+  }).join();
+}
+
 TEST_F(Sandboxed, SurvivesAFileThatCrashesItsProcess) {
   const TemporaryFile crashing("crashing.pt");
   WriteOverrunning(crashing);
@@ -142,7 +163,8 @@ TEST_F(Sandboxed, SurvivesAFileThatCrashesItsProcess) {
       LoadModel(crashing.path(), {.sandbox = Sandbox::kAuto});
   const auto trace = [&] { TraceProgram(program, {ParseInput("x=f32[4]")}); };
   ExpectError(trace, ErrorCode::kCorrupt,
-              "the process that opened it was ended by SIGSEGV (11)");
+              "the process that opened it was ended by SIGSEGV (11): the file "
+              "is damaged, or nests too deep for LibTorch");
   // The process is gone for good.
   ExpectError(trace, ErrorCode::kCorrupt, "the process that opened it");
 }
@@ -175,7 +197,8 @@ def forward(self, x):
 TEST_F(Sandboxed, OpensTheNextFileAhead) {
   LoadingModel good(std::string(kTinyVit) + ".pt", {.sandbox = Sandbox::kAuto});
   LoadingModel missing("/no/such.onnx", {.sandbox = Sandbox::kAuto});
-  LoadingModel here(std::string(kTinyVit) + ".onnx");
+  LoadingModel here(std::string(kTinyVit) + ".onnx",
+                    {.sandbox = Sandbox::kOff});
   EXPECT_EQ(good.Wait().format(), "torchscript");
   ExpectError([&] { missing.Wait(); }, ErrorCode::kNotFound, "/no/such.onnx");
   EXPECT_EQ(here.Wait().format(), "onnx");
@@ -189,7 +212,7 @@ TEST_F(Sandboxed, TracesWhatIsExpectedAndWhatIsNot) {
     expected.push_back({{.batch = batch}, {}});
     expected.push_back({{.batch = batch}, training});
   }
-  const Program here = LoadModel(path);
+  const Program here = LoadModel(path, {.sandbox = Sandbox::kOff});
   const auto ask = [&here](const Program& program, std::int64_t batch,
                            const TraceOptions& options) {
     const std::vector<BoundInput> inputs =
@@ -222,7 +245,7 @@ TEST_F(Sandboxed, GoesOnAfterAnExpectedTraceThatFails) {
 }
 
 TEST(SandboxedMessages, SayTheSameOfAnExpectedTraceOnceItsInputsAreKnown) {
-  const Program program = LoadModel(std::string(kTinyVit) + ".onnx");
+  const Program program = LoadHere();
   const ExpectedTrace expected{
       {.batch = 6},
       {.run = {.mode = Mode::kTraining,
@@ -248,7 +271,7 @@ TEST(SandboxedMessages, SayTheSameOfAnExpectedTraceOnceItsInputsAreKnown) {
 }
 
 TEST(SandboxedMessages, RefuseDamagedAnswers) {
-  const Program program = LoadModel(std::string(kTinyVit) + ".onnx");
+  const Program program = LoadHere();
   const std::string description = sandboxed::PackDescription(program);
   const sandboxed::Request request{
       "vit", {ParseInput("image=f32[1,3,32,32]")}, {}};
@@ -286,7 +309,7 @@ TEST(SandboxedMessages, RefuseListsLongerThanTheirMessage) {
 }
 
 TEST(SandboxedMessages, LimitWhatParsingTakes) {
-  const Program program = LoadModel(std::string(kTinyVit) + ".onnx");
+  const Program program = LoadHere();
   const sandboxed::Request request{
       "vit", {ParseInput("image=f32[1,3,32,32]")}, {}};
   const std::string answer =
@@ -309,7 +332,7 @@ TEST(SandboxedMessages, AllowMoreOfALargerFile) {
 }
 
 TEST(SandboxedMessages, RefuseTheGraphOfAnotherStep) {
-  const Program program = LoadModel(std::string(kTinyVit) + ".onnx");
+  const Program program = LoadHere();
   sandboxed::Request request{"vit", {ParseInput("image=f32[1,3,32,32]")}, {}};
   const std::string answer =
       sandboxed::PackTrace(TraceProgram(program.Named("vit"), request.inputs));

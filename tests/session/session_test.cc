@@ -56,6 +56,14 @@ TEST(Session, AnswersWithAPlace) {
   EXPECT_EQ(answer.placement.model, session.program().name());
 }
 
+TEST(Session, OpensFilesInASandbox) {
+  Session session(FORETELL_SOURCE_DIR "/examples/resnet18.onnx",
+                  {.inputs = {.batch = 2}});
+  EXPECT_EQ(session.Step().graph.info().batch, 2);
+  ExpectError(ErrorCode::kUnsupported, "is open in a sandbox",
+              [&] { session.program().Instantiate({}); });
+}
+
 TEST(Session, NamesAModelThatIsMissing) {
   ExpectError(ErrorCode::kNotFound, "nowhere.onnx",
               [] { Session("nowhere.onnx"); });
