@@ -69,26 +69,36 @@ void Check(const std::string& path, const at::Tensor& tensor,
                   tensor.storage().nbytes()));
 }
 
-/// Checks the tensors in `value`, at any depth; pickle_check.h limits the depth
-/// and refuses values that contain themselves.
-void CheckInside(const std::string& path, const c10::IValue& value,
-                 const Records& records) {
-  const auto check = [&](const c10::IValue& inner) {
-    CheckInside(path, inner, records);
-  };
-  if (value.isTensor()) {
-    Check(path, value.toTensor(), records);
-  } else if (value.isTuple()) {
-    std::ranges::for_each(value.toTupleRef().elements(), check);
-  } else if (value.isList()) {
-    std::ranges::for_each(value.toListRef(), check);
-  } else if (value.isGenericDict()) {
-    for (const auto& entry : value.toGenericDict()) {
-      check(entry.key());
-      check(entry.value());
+/// Checks the tensors in values, each value once: in a file containers may be
+/// shared or contain themselves.
+class ConstantCheck {
+ public:
+  ConstantCheck(const std::string& path, const Records& records)
+      : path_(path), records_(records) {}
+
+  void Visit(const c10::IValue& value) {
+    const auto visit = [this](const c10::IValue& inner) { Visit(inner); };
+    if (value.isTensor()) return Check(path_, value.toTensor(), records_);
+    const bool has_parts =
+        value.isTuple() || value.isList() || value.isGenericDict();
+    if (!has_parts || !seen_.insert(value).second) return;
+    if (value.isTuple()) {
+      std::ranges::for_each(value.toTupleRef().elements(), visit);
+    } else if (value.isList()) {
+      std::ranges::for_each(value.toListRef(), visit);
+    } else {
+      for (const auto& entry : value.toGenericDict()) {
+        Visit(entry.key());
+        Visit(entry.value());
+      }
     }
   }
-}
+
+ private:
+  const std::string& path_;
+  const Records& records_;
+  c10::IValue::HashAliasedIValues seen_;
+};
 
 }  // namespace
 
@@ -106,7 +116,7 @@ void RefuseShortConstants(const std::string& path,
                                              ": constants cannot be checked: " +
                                              LibTorchMessage(error.what()));
   }
-  CheckInside(path, constants, records);
+  ConstantCheck(path, records).Visit(constants);
 }
 
 }  // namespace foretell::torchscript

@@ -18,7 +18,7 @@ bool MayStandFor(const c10::IValue& value, const c10::Type& declared) {
   return value.type()->isSubtypeOf(declared);
 }
 
-/// Recurses as deep as values nest, which pickle_check.h limits.
+/// Recurses as deep as values nest.
 class ValueCheck {
  public:
   explicit ValueCheck(std::string path) : path_(std::move(path)) {}

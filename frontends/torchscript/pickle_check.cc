@@ -2,8 +2,9 @@
 // (torch/csrc/jit/serialization/pickler_helper.h, 2.13), each with what follows
 // it. Its reader trusts lengths and memo numbers: it makes a string of the
 // length that is stated before it reads, and a table as long as the highest
-// number, up to 64 GB for five bytes. What it makes is freed recursively, so a
-// pickle's stack is followed as well, values left out.
+// number, up to 64 GB for five bytes. It checks by itself that its stack holds
+// what an instruction takes. How deep values nest is not looked at: to free
+// them takes the stack of a process that may crash (docs/security.md).
 
 #include "frontends/torchscript/pickle_check.h"
 
@@ -14,9 +15,9 @@
 #include <iterator>
 
 #include "foretell/error.h"
-#include "frontends/torchscript/pickle_nesting.h"
 #include "frontends/torchscript/tokens.h"
 #include "src/core/numbers.h"
+#include "src/core/shortened.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -30,74 +31,53 @@ enum class Operand {
   kName,   ///< Two lines: a module, a name in it.
 };
 
-/// What an instruction does to the stack.
-enum class Effect {
-  kNone,
-  kEnd,  ///< Nothing is read any more.
-  kLeaf,
-  kText,
-  kName,
-  kContainer,
-  kMark,
-  kWrap,  ///< `count` values.
-  kWrapToMark,
-  kCall,    ///< As kWrap of two values, a function and its arguments.
-  kInside,  ///< `count` values.
-  kInsideToMark,
-  kReplace,  ///< Replaces the top by a leaf.
-  kPop,
-  kDuplicate,
-  kLoad,
-  kStore,
-};
-
 struct Instruction {
   unsigned char code;
-  Effect effect;
-  std::size_t count = 0;
   Operand operand = Operand::kNothing;
   std::uint64_t width = 0;
 };
 
+constexpr unsigned char kStop = '.';
+
 constexpr Instruction kInstructions[] = {
-    {'(', Effect::kMark},
-    {')', Effect::kContainer},
-    {'.', Effect::kEnd},
-    {'0', Effect::kPop},
-    {'2', Effect::kDuplicate},
-    {'B', Effect::kLeaf, 0, Operand::kText, 4},
-    {'C', Effect::kLeaf, 0, Operand::kText, 1},
-    {'G', Effect::kLeaf, 0, Operand::kBytes, 8},
-    {'J', Effect::kLeaf, 0, Operand::kBytes, 4},
-    {'K', Effect::kLeaf, 0, Operand::kBytes, 1},
-    {'M', Effect::kLeaf, 0, Operand::kBytes, 2},
-    {'N', Effect::kLeaf},
-    {'Q', Effect::kReplace},
-    {'R', Effect::kCall, 2},
-    {'T', Effect::kText, 0, Operand::kText, 4},
-    {'U', Effect::kText, 0, Operand::kText, 1},
-    {'X', Effect::kText, 0, Operand::kText, 4},
-    {']', Effect::kContainer},
-    {'a', Effect::kInside, 1},
-    {'b', Effect::kInside, 1},
-    {'c', Effect::kName, 0, Operand::kName},
-    {'e', Effect::kInsideToMark},
-    {'h', Effect::kLoad, 0, Operand::kMemo, 1},
-    {'j', Effect::kLoad, 0, Operand::kMemo, 4},
-    {'q', Effect::kStore, 0, Operand::kMemo, 1},
-    {'r', Effect::kStore, 0, Operand::kMemo, 4},
-    {'s', Effect::kInside, 2},
-    {'t', Effect::kWrapToMark},
-    {'u', Effect::kInsideToMark},
-    {'}', Effect::kContainer},
-    {0x80, Effect::kNone, 0, Operand::kBytes, 1},
-    {0x81, Effect::kWrap, 2},
-    {0x85, Effect::kWrap, 1},
-    {0x86, Effect::kWrap, 2},
-    {0x87, Effect::kWrap, 3},
-    {0x88, Effect::kLeaf},
-    {0x89, Effect::kLeaf},
-    {0x8a, Effect::kLeaf, 0, Operand::kText, 1},
+    {'('},
+    {')'},
+    {kStop},
+    {'0'},
+    {'2'},
+    {'B', Operand::kText, 4},
+    {'C', Operand::kText, 1},
+    {'G', Operand::kBytes, 8},
+    {'J', Operand::kBytes, 4},
+    {'K', Operand::kBytes, 1},
+    {'M', Operand::kBytes, 2},
+    {'N'},
+    {'Q'},
+    {'R'},
+    {'T', Operand::kText, 4},
+    {'U', Operand::kText, 1},
+    {'X', Operand::kText, 4},
+    {']'},
+    {'a'},
+    {'b'},
+    {'c', Operand::kName},
+    {'e'},
+    {'h', Operand::kMemo, 1},
+    {'j', Operand::kMemo, 4},
+    {'q', Operand::kMemo, 1},
+    {'r', Operand::kMemo, 4},
+    {'s'},
+    {'t'},
+    {'u'},
+    {'}'},
+    {0x80, Operand::kBytes, 1},
+    {0x81},
+    {0x85},
+    {0x86},
+    {0x87},
+    {0x88},
+    {0x89},
+    {0x8a, Operand::kText, 1},
 };
 
 /// Names that are allowed: all that torch.jit.save writes except quantised and
@@ -130,7 +110,6 @@ constexpr Name kNames[] = {
     {"torch.jit._pickle", "build_tensorlist"},
     {"torch.jit._pickle", "restore_type_tag"},
 };
-constexpr std::string_view kTypeParser = "restore_type_tag";
 constexpr std::string_view kOwnCode = "__torch__";
 constexpr std::string_view kWrittenInCpp = "__torch__.torch.classes";
 
@@ -175,14 +154,6 @@ std::string_view WhyNotRead(std::string_view name) {
   return "which is not read";
 }
 
-/// True when the parser of types might not survive `text`: it recurses.
-bool IsHardToParse(std::string_view text) {
-  constexpr std::ptrdiff_t kMaxTypeBrackets = 100;
-  return text.size() > kMaxNameLength ||
-         std::ranges::count(text, '[') + std::ranges::count(text, '(') >
-             kMaxTypeBrackets;
-}
-
 class PickleWalk {
  public:
   PickleWalk(const std::string& path, const std::string& record,
@@ -192,20 +163,8 @@ class PickleWalk {
   void Check() {
     while (true) {
       const Instruction& instruction = Next();
-      if (instruction.effect == Effect::kEnd) break;
-      const std::uint64_t number = Skip(instruction);
-      if (instruction.effect == Effect::kCall && nesting_.ParsesHardText()) {
-        Refuse("the name of a type is too long or nested too deep");
-      }
-      if (!Apply(instruction, number)) {
-        Refuse("takes more values than there are");
-      }
-    }
-    const int depth = nesting_.Depth();
-    if (depth < 0) Refuse("a value holds itself");
-    if (depth > kMaxPickleDepth) {
-      Refuse(fmt::format("{} values are nested, expected at most {}", depth,
-                         kMaxPickleDepth));
+      if (instruction.code == kStop) break;
+      Skip(instruction);
     }
   }
 
@@ -222,8 +181,7 @@ class PickleWalk {
     return *found;
   }
 
-  /// Skips the operand; returns a memo number.
-  std::uint64_t Skip(const Instruction& instruction) {
+  void Skip(const Instruction& instruction) {
     switch (instruction.operand) {
       case Operand::kNothing:
         break;
@@ -231,78 +189,36 @@ class PickleWalk {
         Take(instruction.width);
         break;
       case Operand::kText:
-        leaf_ = IsHardToParse(Take(Number(instruction.width)))
-                    ? PickleLeaf::kHardText
-                    : PickleLeaf::kPlain;
+        Take(Number(instruction.width));
         break;
       case Operand::kMemo:
-        return MemoNumber(instruction.width);
+        SkipMemoNumber(instruction.width);
+        break;
       case Operand::kName:
-        leaf_ = TakeName();
+        SkipName();
         break;
     }
-    return 0;
   }
 
-  bool Apply(const Instruction& instruction, std::uint64_t memo_number) {
-    switch (instruction.effect) {
-      case Effect::kNone:
-      case Effect::kEnd:
-        return true;
-      case Effect::kLeaf:
-        return nesting_.PushLeaf();
-      case Effect::kText:
-      case Effect::kName:
-        return nesting_.PushLeaf(leaf_);
-      case Effect::kContainer:
-        return nesting_.PushContainer();
-      case Effect::kMark:
-        return nesting_.PushMark();
-      case Effect::kWrap:
-      case Effect::kCall:
-        return nesting_.Wrap(instruction.count);
-      case Effect::kWrapToMark:
-        return nesting_.WrapToMark();
-      case Effect::kInside:
-        return nesting_.PutInside(instruction.count);
-      case Effect::kInsideToMark:
-        return nesting_.PutInsideToMark();
-      case Effect::kReplace:
-        return nesting_.Pop() && nesting_.PushLeaf();
-      case Effect::kPop:
-        return nesting_.Pop();
-      case Effect::kDuplicate:
-        return nesting_.Duplicate();
-      case Effect::kLoad:
-        return nesting_.Load(memo_number);
-      case Effect::kStore:
-        return nesting_.Store(memo_number);
-    }
-    return false;
-  }
-
-  std::uint64_t MemoNumber(std::uint64_t width) {
+  void SkipMemoNumber(std::uint64_t width) {
     const std::uint64_t number = Number(width);
-    if (number < pickle_.size()) return number;
+    if (number < pickle_.size()) return;
     Refuse(fmt::format("memo number {}, expected less than {}", number,
                        pickle_.size()));
   }
 
-  PickleLeaf TakeName() {
+  void SkipName() {
     const std::string_view module = TakeLine();
     const std::string_view name = TakeLine();
-    if (module.size() + name.size() > kMaxNameLength) {
-      Refuse(fmt::format("a name of {} letters, expected at most {}",
-                         module.size() + name.size(), kMaxNameLength));
-    }
     if (!MayBeNamed(module, name)) RefuseName(module, name);
-    return name == kTypeParser ? PickleLeaf::kTypeParser : PickleLeaf::kPlain;
   }
 
   [[noreturn]] void RefuseName(std::string_view module,
                                std::string_view name) const {
+    constexpr std::size_t kMostShown = 200;
     const std::string full = fmt::format("{}.{}", module, name);
-    Refuse(fmt::format("names '{}', {}", full, WhyNotRead(full)),
+    Refuse(fmt::format("names '{}', {}", Shortened(full, kMostShown),
+                       WhyNotRead(full)),
            IsWellFormed(full) ? ErrorCode::kUnsupported : ErrorCode::kCorrupt);
   }
 
@@ -345,8 +261,6 @@ class PickleWalk {
   const std::string& record_;
   std::string_view pickle_;
   std::size_t position_ = 0;
-  PickleLeaf leaf_ = PickleLeaf::kPlain;  ///< What Skip has read.
-  PickleNesting nesting_;
 };
 
 }  // namespace

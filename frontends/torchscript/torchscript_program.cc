@@ -23,7 +23,7 @@
 #include "foretell/trace.h"
 #include "frontends/torchscript/archive.h"
 #include "frontends/torchscript/autocast_code.h"
-#include "frontends/torchscript/code_limits.h"
+#include "frontends/torchscript/chains.h"
 #include "frontends/torchscript/computed_defaults.h"
 #include "frontends/torchscript/eager_calls.h"
 #include "frontends/torchscript/frozen_weights.h"
@@ -33,7 +33,6 @@
 #include "frontends/torchscript/module_on_device.h"
 #include "frontends/torchscript/module_paths.h"
 #include "frontends/torchscript/operators.h"
-#include "frontends/torchscript/references.h"
 #include "frontends/torchscript/run_scope.h"
 #include "frontends/torchscript/safety.h"
 #include "frontends/torchscript/silent_warnings.h"
@@ -426,10 +425,8 @@ Program ReadProgram(RegularFile file) {
   const std::string path = file.path;
   Prepare();
   SlimArchive archive = ReadSlimArchive(std::move(file));
-  RefuseDeepCode(path, archive.code);
   RefuseUnsafeCode(path, archive.code);
   RefuseComputedDefaults(path, archive.code);
-  RefuseLongReferences(path, archive.code);
   return Program(path, std::make_shared<TorchScriptSource>(
                            path, std::move(archive.bytes)));
 }

@@ -42,7 +42,7 @@ AS_NUMBER = "n = int(torch.item(CONSTANTS.c0))\nreturn torch.mul(x, n)"
 PICKLES = {
     "memo of 2^31": b"]r\xff\xff\xff\x7f",
     "text of 2^31": b"X\xff\xff\xff\x7fabc",
-    "a million tuples": b"(" * 1000000 + b"t" * 1000000,
+    "tuples of a million levels": b"(" * 1000000 + b"t" * 1000000,
     "items without a key": b"}(X\x01\0\0\0au",
     "list of itself": b"]q\0h\0a",
     "function of 2^40": number(HUGE) + b")R",

@@ -69,7 +69,7 @@ SHORT_CONSTANT = dict(records=[("constants/0", b"\7" + b"\0" * 63)],
                       body="y = (CONSTANTS.c0)[0]\n"
                       "return torch.add(x, int(torch.item(torch.sum(y))))")
 
-# Memory that is not the file's, the stack of calls, division.
+# Memory that is not the file's, division.
 UNSAFE = {
     "read behind a record": held_in_list(
         128 * MEBI, "s = int(torch.item(torch.sum((self.l)[0].w)))\n"
@@ -118,13 +118,6 @@ UNSAFE = {
         values=dict(p=name("__torch__.torch.classes.quantized",
                            "LinearPackedParamsBase") + b")\x81" +
                     pair(number(1), number(2)) + b"b")),
-    "name of a million letters": endless(
-        "y = torch." + "a" * MEBI + "(x)\nreturn y"),
-    "type of a million levels": dict(
-        attributes="  l : List[int]\n",
-        values=dict(l=of_type(listed(number(1)), DEEP_TYPE))),
-    "type of a million levels, constants": dict(
-        constants=pair(of_type(listed(number(1)), DEEP_TYPE))),
     "remainder by zero": endless(
         "n = torch.remainder(5, torch.sub(torch.size(x, 0), 4))\n"
         "return torch.mul(x, n)"),
@@ -139,8 +132,26 @@ UNSAFE = {
         "return torch.sum(torch._reshape_alias(x, [100000000], [1]))"),
 }
 
-# Time and memory, which are limits of the process.
+# Time, memory and the stack, which are limits of the process.
 ENDLESS = {
+    "name of a million letters": endless(
+        "y = torch." + "a" * MEBI + "(x)\nreturn y"),
+    "type of a million levels": dict(
+        attributes="  l : List[int]\n",
+        values=dict(l=of_type(listed(number(1)), DEEP_TYPE))),
+    "type of a million levels, constants": dict(
+        constants=pair(of_type(listed(number(1)), DEEP_TYPE))),
+    "expression of 100,000 levels": endless(
+        "return torch.add(x, " + "(" * 100000 + "1" + ")" * 100000 + ")"),
+    "elif of 20,000 levels": endless(
+        "if bool(x):\n  y = x\n" + "elif bool(x):\n  y = x\n" * 20000 +
+        "else:\n  y = x\nreturn y"),
+    "lists of 300,000 levels": dict(data=b"]" * 300000 + b"a" * 299999),
+    "classes of 20,000 levels": dict(
+        body="y = annotate(Optional[__torch__.C19999], None)\nreturn x",
+        classes="class C0:\n  x : Tensor\n" + "".join(
+            f"class C{i}:\n  x : __torch__.C{i - 1}\n"
+            for i in range(1, 20000))),
     "interface that calls itself": interface_that_calls_itself(),
     "loop without end": endless(
         "i = 0\nwhile True:\n  i = torch.add(i, 1)\nreturn torch.mul(x, i)"),

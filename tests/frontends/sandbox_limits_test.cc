@@ -1,11 +1,13 @@
-// Programs that would never end, or take all memory: what runs for long or
-// grows is not counted, the process that runs it has limits.
+// Programs that would never end, or take all memory, and files that nest so
+// deep that LibTorch, which recurses, runs out of stack: none of it is counted,
+// the process that opens the file has limits and may crash.
 
 #include <gtest/gtest.h>
 
 #include "foretell/error.h"
 #include "tests/core/process_usage.h"
 #include "tests/frontends/script_file.h"
+#include "tests/graph/expect_error.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -167,6 +169,59 @@ INSTANTIATE_TEST_SUITE_P(
         "for i in range(1000000):\n    t = annotate(Any, (t, 1))",
         "l = annotate(List[Any], [])\n"
         "for i in range(1000000):\n    l = annotate(List[Any], [l])"));
+
+std::string Repeat(const std::string& text, int count) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+/// A class of the code, and those that it needs, each through the one before.
+std::string ChainOfClasses(int length) {
+  std::string code = "):\n    y = annotate(Optional[__torch__.C" +
+                     std::to_string(length - 1) +
+                     "], None)\n    return x\nclass C0(Module):\n  x : Tensor";
+  for (int i = 1; i < length; ++i) {
+    code += "\nclass C" + std::to_string(i) + "(Module):\n  x : __torch__.C" +
+            std::to_string(i - 1);
+  }
+  return code;
+}
+
+/// What LibTorch reads recursively, beyond any stack.
+void WriteDeep(const TemporaryFile& file, const std::string& what) {
+  if (what == "brackets") {
+    WriteCode(file, "):\n    return x + " + std::string(100'000, '(') + "1" +
+                        std::string(100'000, ')') + "\n");
+  } else if (what == "elif") {
+    WriteCode(file, "):\n    if bool(x):\n      y = x\n" +
+                        Repeat("    elif bool(x):\n      y = x\n", 20'000) +
+                        "    else:\n      y = x\n    return y\n");
+  } else if (what == "classes") {
+    WriteCode(file, ChainOfClasses(20'000));
+  } else {
+    WriteEdited(file, [](const std::string& name, std::string& record) {
+      if (name != "data.pkl") return;
+      record = "\x80\2" + Repeat("]", 300'000) + Repeat("a", 299'999) + ".";
+    });
+  }
+}
+
+class DeepFile : public testing::TestWithParam<std::string> {};
+
+TEST_P(DeepFile, IsAnErrorOfOneLineThatNamesItAndItsCause) {
+  const TemporaryFile file("deep.pt");
+  WriteDeep(file, GetParam());
+  ExpectError([&] { LoadModel(file.path()); }, ErrorCode::kCorrupt,
+              file.path() +
+                  ": the process that opened it was ended by SIGSEGV (11): the "
+                  "file is damaged, or nests too deep for LibTorch");
+}
+
+INSTANTIATE_TEST_SUITE_P(, DeepFile,
+                         testing::Values("brackets", "elif", "classes",
+                                         "lists"),
+                         [](const auto& row) { return row.param; });
 
 TEST(ExplosivePrograms, AreNoneOfOrdinarySize) {
   const TemporaryFile file("body.pt");

@@ -1,12 +1,11 @@
-// Code and programs that are refused before they could harm: nested too deep,
-// computing while they load, computing on the host.
+// Programs that are refused before they could harm: computing while they load,
+// computing on the host.
 
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/api/function_impl.h>
 
 #include <limits>
 
-#include "frontends/torchscript/code_limits.h"
 #include "tests/core/process_usage.h"
 #include "tests/frontends/script_file.h"
 #include "tests/graph/expect_error.h"
@@ -53,28 +52,6 @@ def forward(self, x):
 )"))
                           .Run({"x=f32[4]"});
   EXPECT_EQ(trace.graph.nodes().size(), 1000u);
-}
-
-TEST(TorchScriptLimits, DeepCodeIsRefusedBeforeItIsParsed) {
-  const auto refused = [](const std::string& text) {
-    ExpectError(
-        [&] {
-          RefuseDeepCode("m.pt", {{"code/net.py", text}});
-        },
-        ErrorCode::kUnsupported, "m.pt: code/net.py: ");
-  };
-  refused("x = " + std::string(10'000, '(') + std::string(10'000, ')'));
-  refused("x = " + std::string(10'000, '-') + "1");
-  std::string blocks;
-  for (int i = 0; i < 10'000; ++i) {
-    blocks += std::string(static_cast<std::size_t>(i), ' ') + "if c:\n";
-    if (blocks.size() > 1'000'000) break;
-  }
-  refused(blocks);
-  refused("x = torch." + std::string(2'000, 'a') + "(y)");
-  refused(std::string(kMaxLines + 1, '\n'));
-  EXPECT_NO_THROW(RefuseDeepCode(
-      "m.pt", {{"code/net.py", "x = \"" + std::string(10'000, '(') + "\"\n"}}));
 }
 
 class DefaultArgument : public testing::TestWithParam<std::string> {};
