@@ -68,8 +68,8 @@ struct MeasureOptions {
 
 /// A model to measure and how.
 struct MeasureRequest {
-  std::string model;  ///< Path, or the name of a zoo network.
-  LoadOptions load;
+  std::string model;    ///< Path, or a name that the opener of models knows.
+  LoadOptions load;     ///< Its sandbox is not read: MeasureIsolated locks.
   InputRequest inputs;  ///< Batch and further sizes.
   /// Mode, precision, optimizer, autocast, grad mode and layout: under autocast
   /// the forward pass starts from parameters and inputs in 32 bits, and casts

@@ -79,6 +79,7 @@ TEST(Worker, SaysHowItDiedForGood) {
   for (int i = 0; i < 2; ++i) {
     const Outcome outcome = OutcomeOf(worker);
     EXPECT_EQ(outcome.kind, Kind::kDied);
+    EXPECT_EQ(outcome.signal, SIGSEGV);
     EXPECT_EQ(outcome.text, "ended by SIGSEGV (11)");
   }
 }
