@@ -18,7 +18,7 @@
 #include "foretell/predictor.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
-#include "src/predict/fit_adaptation.h"
+#include "src/predict/fit_correction.h"
 #include "src/predict/measured_rows.h"
 
 namespace foretell::cli {
@@ -136,18 +136,18 @@ std::vector<Target> TargetsOf(const AdaptCommand& options,
   return targets;
 }
 
-AdaptationFit Fit(const AdaptCommand& options,
+CorrectionFit Fit(const AdaptCommand& options,
                   const std::vector<MeasuredRow>& rows,
                   const Predictor& predictor) {
   const std::vector<Target> targets = TargetsOf(options, rows);
   const std::vector<PredictedRow> predicted =
       PredictRows(options, rows, predictor);
   try {
-    return FitAdaptation(predicted, targets,
-                         {.device = predictor.device().name,
-                          .context = predictor.context().name,
-                          .run = options.model.run,
-                          .host = predictor.host()});
+    return FitCorrection(predicted, targets,
+                         {.scope = {.device = predictor.device().name,
+                                    .context = predictor.context().name,
+                                    .run = options.model.run},
+                          .terms = {.host = predictor.host()}});
   } catch (const Error& error) {
     throw WithContext(options.rows, error);
   }
@@ -159,9 +159,9 @@ ExitCode RunAdapt(const AdaptCommand& options) {
   const MeasuredTable table = ReadMeasuredRows(
       options.rows, {predictor.device(), catalog, options.model.run});
   for (const std::string& text : table.warnings) PrintWarning(text);
-  const AdaptationFit fit = Fit(options, table.rows, predictor);
+  const CorrectionFit fit = Fit(options, table.rows, predictor);
   for (const std::string& text : fit.warnings) PrintWarning(text);
-  std::cout << FormatAdaptation(fit.adaptation);
+  std::cout << FormatAdaptation(fit.correction);
   if (!fit.worse.empty() && !options.force) {
     PrintError(fmt::format(
         "{}: held-out rows got worse: {}; nothing is written (choose other "
@@ -169,7 +169,7 @@ ExitCode RunAdapt(const AdaptCommand& options) {
         options.rows, FormatWorse(fit)));
     return kExitDoesNotFit;
   }
-  WriteWhole(options.out, AdaptationToJson(fit.adaptation));
+  WriteWhole(options.out, CorrectionToJson(fit.correction));
   return kExitOk;
 }
 

@@ -13,7 +13,7 @@
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/print/print_calibration.h"
-#include "foretell/calibration.h"
+#include "foretell/correction.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
@@ -35,29 +35,32 @@ struct CalibrateCommand {
 };
 
 /// What --adaptation reads: the gap, where it holds and how far off it was.
-Calibration ToCalibration(const CalibrationPlan& plan, const SweptModel& model,
-                          const CalibrationResult& found) {
+Correction ToCorrection(const CalibrationPlan& plan, const SweptModel& model,
+                        const CalibrationResult& found) {
   const surrogate::Table& table = found.runs.measured;
-  Calibration calibration{
-      .model = plan.model.models.front(),
-      .measured_on = plan.device,
-      .device = plan.catalog.Find().name,
-      .context = plan.catalog.Catalog().DefaultContext().name,
-      .run = plan.model.run,
-      .runs = static_cast<int>(table.rows()),
-      .error_left_out = found.fit.after,
-      .largest_error_left_out = found.fit.after_largest,
-      .factors = model.Factors(),
-      .step = CommonStep(found.runs.shown, table.columns)};
-  for (std::size_t i = 0; i < calibration.factors.size(); ++i) {
+  const surrogate::GapFit& fit = found.fit;
+  Correction correction{
+      .scope = {.model = plan.model.models.front(),
+                .measured_on = plan.device,
+                .device = plan.catalog.Find().name,
+                .context = plan.catalog.Catalog().DefaultContext().name,
+                .run = plan.model.run,
+                .factors = model.Factors(),
+                .step = CommonStep(found.runs.shown, table.columns)},
+      .rows = static_cast<int>(table.rows()),
+      .networks = 1};
+  std::vector<ScopeFactor>& factors = correction.scope.factors;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
     const auto column = table.inputs.col(static_cast<Eigen::Index>(i));
-    calibration.factors[i].lowest = column.minCoeff();
-    calibration.factors[i].highest = column.maxCoeff();
+    factors[i].lowest = column.minCoeff();
+    factors[i].highest = column.maxCoeff();
   }
-  for (const surrogate::Term& term : found.fit.gap.terms()) {
-    calibration.gap.push_back({term.coefficient, term.powers});
+  for (const surrogate::Term& term : fit.gap.terms()) {
+    correction.terms.gap.push_back({term.coefficient, term.powers});
   }
-  return calibration;
+  correction[Target::kMemory] = CorrectedFigure::OfOneModel(
+      correction.rows, fit.after, fit.after_largest);
+  return correction;
 }
 
 /// Empty where the gap helps.
@@ -81,8 +84,8 @@ ExitCode RunCalibrate(const CalibrateCommand& command) {
   const std::string worsening = Worsening(found.fit);
   if (!worsening.empty()) PrintWarning(worsening);
   if (command.out.empty()) return kExitOk;
-  return WriteBesideAnswer(
-      command.out, CalibrationToJson(ToCalibration(plan, model, found)));
+  return WriteBesideAnswer(command.out,
+                           CorrectionToJson(ToCorrection(plan, model, found)));
 }
 
 void AddRunsFlags(CLI::App& command, CalibrationPlan& calibrate) {

@@ -167,9 +167,9 @@ std::vector<std::string> SweptModel::Names() const {
   return names;
 }
 
-std::vector<CalibratedFactor> SweptModel::Factors() const {
-  using Place = CalibratedFactor::Place;
-  std::vector<CalibratedFactor> factors;
+std::vector<ScopeFactor> SweptModel::Factors() const {
+  using Place = ScopeFactor::Place;
+  std::vector<ScopeFactor> factors;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const std::string& name = axes_[i].name;
     if (kinds_[i] == Kind::kBatch || kinds_[i] == Kind::kField) {
@@ -184,10 +184,8 @@ std::vector<CalibratedFactor> SweptModel::Factors() const {
 }
 
 /// The first input that has the dimension, or is an image.
-CalibratedFactor SweptModel::LengthFactor(Kind kind,
-                                          const std::string& name) const {
-  CalibratedFactor factor{.name = name,
-                          .place = CalibratedFactor::Place::kLength};
+ScopeFactor SweptModel::LengthFactor(Kind kind, const std::string& name) const {
+  ScopeFactor factor{.name = name, .place = ScopeFactor::Place::kLength};
   const InputRequest request = options_.ToRequest(std::nullopt);
   for (const InputSpec& input : programs_.begin()->second.inputs()) {
     factor.input = input.name;

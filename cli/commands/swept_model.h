@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/flags/model_options.h"
-#include "foretell/calibration.h"
+#include "foretell/correction.h"
 #include "foretell/features.h"
 #include "foretell/program.h"
 #include "src/surrogate/axis.h"
@@ -35,9 +35,9 @@ class SweptModel {
   const std::vector<surrogate::Axis>& axes() const { return axes_; }
   /// Names of the axes.
   std::vector<std::string> Names() const;
-  /// Where each axis appears in a graph of the model, without ranges.
-  std::vector<CalibratedFactor> Factors() const;
-  /// The model at `point` [axes]. Throws what BindInputs throws.
+  /// Where a graph of the model shows each axis, without ranges.
+  std::vector<ScopeFactor> Factors() const;
+  /// What the model is at `point` [axes]. Throws what BindInputs throws.
   SweptPoint At(const Eigen::VectorXd& point);
   /// The step at `point`, traced. Throws what TraceProgram throws, with the
   /// point in front.
@@ -47,7 +47,7 @@ class SweptModel {
   enum class Kind { kBatch, kResolution, kDimension, kField };
 
   Kind KindOf(const std::string& name);
-  CalibratedFactor LengthFactor(Kind kind, const std::string& name) const;
+  ScopeFactor LengthFactor(Kind kind, const std::string& name) const;
   const Program& Open(const std::string& model);
   std::string Describe(const Eigen::VectorXd& point) const;
 

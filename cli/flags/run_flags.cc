@@ -4,7 +4,6 @@
 #include "foretell/error.h"
 #include "src/core/files.h"
 #include "src/host/host_store.h"
-#include "src/predict/read_correction.h"
 
 namespace foretell::cli {
 namespace {
@@ -142,7 +141,7 @@ PredictorOptions PredictorFlags::ToOptions(const DeviceCatalog& catalog) const {
     options.context = catalog.FindContext(device.environment);
   }
   if (!adaptation.empty()) {
-    ReadCorrection(ReadText(adaptation), adaptation, options);
+    options.correction = CorrectionFromJson(ReadText(adaptation), adaptation);
   }
   return options;
 }

@@ -32,7 +32,7 @@ struct PredictorFlags {
   /// `run` must outlive the command.
   void AddTo(CLI::App& command, Run& run);
   /// Settings for Predictor::Make, of which `catalog` is a part. Throws what
-  /// FindContext and ReadCorrection throw.
+  /// FindContext and CorrectionFromJson throw.
   PredictorOptions ToOptions(const DeviceCatalog& catalog) const;
   /// `with_least` as PredictorOptions. Throws what ToOptions, Predictor::Make
   /// and DeviceFlags::Catalog throw.

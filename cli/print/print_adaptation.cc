@@ -19,44 +19,44 @@ std::string ErrorsText(const RowErrors& errors) {
                      FormatPercent(errors.mean, 1));
 }
 
-std::string CorrectionText(const Adaptation& adaptation, Target target) {
+std::string CorrectionText(const CorrectionTerms& terms, Target target) {
   if (target == Target::kMemory) {
-    return fmt::format("{}{} MiB", adaptation.memory_mib < 0 ? "" : "+",
-                       FormatNumber(adaptation.memory_mib, 0));
+    return fmt::format("{}{} MiB", terms.memory_mib < 0 ? "" : "+",
+                       FormatNumber(terms.memory_mib, 0));
   }
   if (target == Target::kEnergy) {
-    return "x " + FormatNumber(std::exp(adaptation.energy_level), 3);
+    return "x " + FormatNumber(std::exp(terms.energy_level), 3);
   }
   return fmt::format("host x {}; x {} (rate / {} TMAC/s)^{}",
-                     FormatNumber(adaptation.host.factor, 3),
-                     FormatNumber(std::exp(adaptation.level), 3),
-                     FormatShort(adaptation.reference_rate / kMacsPerMsOfTera),
-                     FormatNumber(adaptation.exponent, 3));
+                     FormatNumber(terms.host.factor, 3),
+                     FormatNumber(std::exp(terms.level), 3),
+                     FormatShort(terms.reference_rate / kMacsPerMsOfTera),
+                     FormatNumber(terms.exponent, 3));
 }
 
 }  // namespace
 
-std::string FormatAdaptation(const Adaptation& adaptation) {
+std::string FormatAdaptation(const Correction& correction) {
   TextTable table({"figure", "correction", "rows", "error before", "after"});
   for (const Target target : kAllTargets) {
-    if (!adaptation[target]) continue;
-    const AdaptedFigure& figure = *adaptation[target];
+    if (!correction[target]) continue;
+    const CorrectedFigure& figure = *correction[target];
     table.AddRow({std::string(TargetName(target)),
-                  CorrectionText(adaptation, target),
+                  CorrectionText(correction.terms, target),
                   fmt::format("{}", figure.rows), ErrorsText(figure.before),
                   ErrorsText(figure.after)});
   }
   return fmt::format(
-      "{}\n{} of {} on {}; errors are medians / means over held-out rows\n"
-      "",
-      table.ToString(), Counted(adaptation.rows, "row"),
-      Counted(adaptation.networks, "network"), adaptation.device);
+      "{}\n{} of {} on {}; errors are medians / means of rows that were left "
+      "out\n",
+      table.ToString(), Counted(correction.rows, "row"),
+      Counted(correction.networks, "network"), correction.scope.device);
 }
 
-std::string FormatWorse(const AdaptationFit& fit) {
+std::string FormatWorse(const CorrectionFit& fit) {
   std::vector<std::string> texts;
   for (const Target target : fit.worse) {
-    const AdaptedFigure& figure = *fit.adaptation[target];
+    const CorrectedFigure& figure = *fit.correction[target];
     texts.push_back(fmt::format("{} {} before, {} after", TargetName(target),
                                 FormatPercent(figure.before.mean, 1),
                                 FormatPercent(figure.after.mean, 1)));

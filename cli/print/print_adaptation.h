@@ -2,14 +2,14 @@
 
 #include <string>
 
-#include "src/predict/fit_adaptation.h"
+#include "src/predict/fit_correction.h"
 
 namespace foretell::cli {
 
-/// A row per adapted figure: what was fitted, and errors before and after.
-std::string FormatAdaptation(const Adaptation& adaptation);
+/// A row per corrected figure: what was fitted, and errors before and after.
+std::string FormatAdaptation(const Correction& correction);
 
 /// "latency 5.1 % before, 6.3 % after" of each figure that got worse.
-std::string FormatWorse(const AdaptationFit& fit);
+std::string FormatWorse(const CorrectionFit& fit);
 
 }  // namespace foretell::cli

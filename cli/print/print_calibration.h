@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "foretell/calibration.h"
+#include "src/predict/scope_step.h"
 #include "src/surrogate/gap.h"
 
 namespace foretell::cli {

@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "foretell/adaptation.h"
-#include "foretell/calibration.h"
+#include "foretell/correction.h"
 #include "foretell/cost.h"
 #include "foretell/device.h"
 #include "foretell/figure.h"
@@ -135,11 +134,9 @@ struct PredictorOptions {
   bool with_slices = true;
   /// Finds the step's least memory: costs about a dozen memory simulations.
   bool with_least = true;
-  /// Corrects the figures by rows measured on one machine.
-  std::optional<Adaptation> adaptation = {};
-  /// Adds the memory of one model that estimates miss; its memory figure is
-  /// then analytic, and Predict refuses graphs of other models.
-  std::optional<Calibration> calibration = {};
+  /// Corrects the figures by runs measured on one machine. With one of one
+  /// model the memory is analytic, and Predict refuses graphs of other models.
+  std::optional<Correction> correction = {};
 };
 
 /// Predicts what a graph needs on one device. A value; safe to use from
@@ -153,8 +150,8 @@ class Predictor {
   /// `run`.
   ///
   /// Throws Error: kInvalidArgument for a device that EstimateCost would
-  /// refuse, for a host with a factor or spread outside its range, for an
-  /// adaptation or a calibration of another device, run or host, for two
+  /// refuse, for a host with a factor or spread outside its range, for a
+  /// correction of another device, run or host, for two
   /// checkpoints of one figure and for one that corrects a prior other than the
   /// analytic one; kNotFound, kCorrupt or kUnsupported for checkpoints that
   /// cannot be read and for context models that they name.
@@ -176,7 +173,7 @@ class Predictor {
   Prediction Predict(const OperatorGraph& graph) const;
 
   /// The same predictor on another host, which overrides that of its options
-  /// or adaptation. Cheap: both share what was learned. Throws
+  /// or correction. Cheap: both share what was learned. Throws
   /// Error(kInvalidArgument) for a factor or spread outside its range.
   Predictor OnHost(const HostSpec& host) const;
 
@@ -195,13 +192,6 @@ class Predictor {
   Predictor(DeviceSpec device, const Run& run, PredictorOptions options);
   MemoryOptions ToMemoryOptions() const;
   MemoryBreakdown MemoryOf(const OperatorGraph& graph) const;
-  /// Memory before learned figures are applied.
-  struct SimulatedMemory {
-    Figure figure;
-    double cache_mib = 0;
-  };
-  void Correct(const OperatorGraph& graph, const SimulatedMemory& simulated,
-               Prediction& prediction) const;
   void RequireTraced(const OperatorGraph& graph) const;
   void SetHost(const HostSpec& host);
   void SetContextSaved(std::vector<SliceRatio>& slices) const;

@@ -22,8 +22,8 @@ struct KindRow {
 const std::vector<KindRow>& KindRows() {
   using enum DocumentKind;
   static const std::vector<KindRow> rows = {
-      {kAdaptation, "an adaptation of `foretell adapt`", {"networks", "host"}},
-      {kCalibration, "a calibration of `foretell calibrate`", {"gap_mib"}},
+      {kCorrection, "an adaptation of `foretell adapt`", {"networks", "host"}},
+      {kCorrection, "a calibration of `foretell calibrate`", {"gap_mib"}},
       {kDevice, "a device", {"compute_capability", "sms"}},
       {kMeasuredEnvironments,
        "environments of `foretell measure`",

@@ -8,8 +8,7 @@ namespace foretell {
 
 /// Kinds of JSON documents that foretell reads or writes.
 enum class DocumentKind {
-  kAdaptation,
-  kCalibration,
+  kCorrection,
   kDevice,
   kEnvironments,
   kFootprint,

@@ -118,24 +118,24 @@ double FindLogHost(const Rows& rows, const HostSpec& start) {
   return MisfitAt(rows, middle, deviation) < least ? middle : best;
 }
 
-void FitLatency(const Rows& rows, Adaptation& adaptation) {
-  const double log_host = FindLogHost(rows, adaptation.host);
+void FitLatency(const Rows& rows, CorrectionTerms& terms) {
+  const double log_host = FindLogHost(rows, terms.host);
   const LevelAndExponent fit = FitLevelAndExponent(PointsAt(rows, log_host));
-  adaptation.host.factor *= std::exp(log_host);
-  adaptation.level = fit.level;
-  adaptation.exponent = fit.exponent;
-  adaptation.reference_rate = std::exp(MeanLogRate(rows, log_host));
+  terms.host.factor *= std::exp(log_host);
+  terms.level = fit.level;
+  terms.exponent = fit.exponent;
+  terms.reference_rate = std::exp(MeanLogRate(rows, log_host));
   double lowest = std::numeric_limits<double>::infinity();
   double highest = -lowest;
   for (const PredictedRow* row : rows) {
     lowest = std::min(lowest, LogRate(*row, log_host));
     highest = std::max(highest, LogRate(*row, log_host));
   }
-  adaptation.lowest_rate = std::exp(lowest);
-  adaptation.highest_rate = std::exp(highest);
+  terms.lowest_rate = std::exp(lowest);
+  terms.highest_rate = std::exp(highest);
 }
 
-void FitMemory(const Rows& rows, Adaptation& adaptation) {
+void FitMemory(const Rows& rows, CorrectionTerms& terms) {
   std::vector<LevelPoint> points;
   for (const PredictedRow* row : rows) {
     points.push_back(
@@ -143,24 +143,24 @@ void FitMemory(const Rows& rows, Adaptation& adaptation) {
          .deviation = std::hypot(kMemoryDeviationMib,
                                  kMemoryDeviationShare * row->memory_mib)});
   }
-  adaptation.memory_mib = FitLevel(points, kContextDeviationMib);
+  terms.memory_mib = FitLevel(points, kContextDeviationMib);
 }
 
-void FitEnergy(const Rows& rows, Adaptation& adaptation) {
+void FitEnergy(const Rows& rows, CorrectionTerms& terms) {
   std::vector<LevelPoint> points;
   for (const PredictedRow* row : rows) {
     points.push_back(
         {.value = std::log(*Measured(*row, Target::kEnergy) /
-                           Adapted(adaptation, *row, Target::kEnergy)),
+                           Corrected(terms, *row, Target::kEnergy)),
          .deviation = kEnergyRowDeviation});
   }
-  adaptation.energy_level = FitLevel(points, kEnergyDeviation);
+  terms.energy_level = FitLevel(points, kEnergyDeviation);
 }
 
 /// The fits in the order in which they build on one another.
 struct TargetFit {
   Target target;
-  void (*fit)(const Rows& rows, Adaptation& adaptation);
+  void (*fit)(const Rows& rows, CorrectionTerms& terms);
 };
 constexpr TargetFit kFits[] = {{Target::kMemory, &FitMemory},
                                {Target::kLatency, &FitLatency},
@@ -201,28 +201,28 @@ Rows With(Target target, const Rows& rows) {
   return found;
 }
 
-double Adapted(const Adaptation& adaptation, const PredictedRow& row,
-               Target target) {
+double Corrected(const CorrectionTerms& terms, const PredictedRow& row,
+                 Target target) {
   if (target == Target::kMemory) {
-    return row.memory_mib + adaptation.memory_mib;
+    return row.memory_mib + terms.memory_mib;
   }
-  const double log_host = std::log(adaptation.host.factor / row.host_factor);
+  const double log_host = std::log(terms.host.factor / row.host_factor);
   const double latency = AtHost(row.latency_ms, log_host);
-  const double factor = adaptation.LatencyFactor(row.macs, latency);
+  const double factor = terms.LatencyFactor(row.macs, latency);
   if (target == Target::kLatency) return latency * factor;
   return AtHost(row.energy_j, log_host) * (row.energy_follows ? factor : 1) *
-         std::exp(adaptation.energy_level);
+         std::exp(terms.energy_level);
 }
 
-Adaptation FitRows(const Rows& rows, std::span<const Target> targets,
-                   const Adaptation& about) {
-  Adaptation adaptation = about;
+CorrectionTerms FitRows(const Rows& rows, std::span<const Target> targets,
+                        const CorrectionTerms& start) {
+  CorrectionTerms terms = start;
   for (const TargetFit& one : kFits) {
     if (std::ranges::find(targets, one.target) == targets.end()) continue;
     const Rows some = With(one.target, rows);
-    if (!some.empty()) one.fit(some, adaptation);
+    if (!some.empty()) one.fit(some, terms);
   }
-  return adaptation;
+  return terms;
 }
 
 }  // namespace foretell

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "src/predict/fit_adaptation.h"
+#include "src/predict/fit_correction.h"
 
 namespace foretell {
 
@@ -16,13 +16,13 @@ const std::optional<double>& Measured(const PredictedRow& row, Target target);
 /// Those of `rows` that have the figure.
 Rows With(Target target, const Rows& rows);
 
-/// The corrections of `targets` fitted to `rows`, instead of those of `about`.
-/// A target that no row has keeps that of `about`.
-Adaptation FitRows(const Rows& rows, std::span<const Target> targets,
-                   const Adaptation& about);
+/// The terms of `targets` fitted to `rows`, instead of those of `start`, which
+/// has the host of the predictions. A target that no row has keeps its terms.
+CorrectionTerms FitRows(const Rows& rows, std::span<const Target> targets,
+                        const CorrectionTerms& start);
 
-/// A figure of a row once it is adapted.
-double Adapted(const Adaptation& adaptation, const PredictedRow& row,
-               Target target);
+/// A figure of a row once it is corrected.
+double Corrected(const CorrectionTerms& terms, const PredictedRow& row,
+                 Target target);
 
 }  // namespace foretell

@@ -17,7 +17,7 @@
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 #include "src/core/units.h"
-#include "src/predict/fit_adaptation.h"
+#include "src/predict/fit_correction.h"
 #include "src/predict/measured_cells.h"
 
 namespace foretell {

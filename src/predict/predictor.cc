@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "foretell/error.h"
-#include "foretell/features.h"
 #include "foretell/predictor.h"
 #include "src/core/statistics.h"
 #include "src/core/text.h"
@@ -15,8 +14,8 @@
 #include "src/cost/launched_step.h"
 #include "src/graph/collective.h"
 #include "src/graph/unfolded_convolution.h"
-#include "src/predict/apply_adaptation.h"
-#include "src/predict/apply_calibration.h"
+#include "src/predict/apply_correction.h"
+#include "src/predict/correction_scope.h"
 #include "src/predict/follow_power_limit.h"
 #include "src/predict/learned_figures.h"
 #include "src/predict/least_figures.h"
@@ -180,14 +179,9 @@ Predictor::Predictor(DeviceSpec device, const Run& run,
   context_ = options_.context ? *options_.context : catalog.DefaultContext();
   options_.catalog = nullptr;
   options_.cost.run = run_;
-  if (options_.adaptation) {
-    CheckAdaptation(*options_.adaptation, device_, context_, run_,
-                    options_.host);
-    options_.host = HostOf(*options_.adaptation, options_.host);
-  }
-  if (options_.calibration) {
-    CheckCalibration(*options_.calibration, device_, context_, run_,
-                     options_.allocator);
+  if (options_.correction) {
+    RequireInScope(*options_.correction, device_, context_, run_, options_);
+    options_.host = HostOf(*options_.correction, options_.host);
   }
   SetHost(options_.host);
 }
@@ -245,11 +239,8 @@ void Predictor::SetOnDevice(const OperatorGraph& graph,
 
 MemoryBreakdown Predictor::MemoryOf(const OperatorGraph& graph) const {
   MemoryBreakdown memory = SimulateMemory(graph, ToMemoryOptions());
-  if (options_.adaptation) {
-    MoveContext(options_.adaptation->memory_mib, memory);
-  }
-  if (options_.calibration) {
-    MoveContext(GapOf(*options_.calibration, graph).mib, memory);
+  if (options_.correction) {
+    MoveContext(GapOf(*options_.correction, graph).mib, memory);
   }
   return memory;
 }
@@ -279,21 +270,6 @@ void Predictor::PutAnalyticTimes(Prediction& prediction) const {
                      fast.latency_ms, slow.latency_ms);
   prediction[Target::kEnergy] = AnalyticFigure(
       prediction.cost.energy_j, kEnergyFactor, fast.energy_j, slow.energy_j);
-}
-
-void Predictor::Correct(const OperatorGraph& graph,
-                        const SimulatedMemory& simulated,
-                        Prediction& prediction) const {
-  if (options_.adaptation) {
-    const StaticFeatures statics = CountStaticFeatures(graph);
-    ApplyAdaptation(*options_.adaptation, static_cast<double>(statics.macs),
-                    prediction);
-  }
-  if (!options_.calibration) return;
-  prediction[Target::kMemory] = simulated.figure;
-  prediction.cache_mib = simulated.cache_mib;
-  MarkCalibrated(*options_.calibration, GapOf(*options_.calibration, graph),
-                 prediction[Target::kMemory]);
 }
 
 void Predictor::RequireTraced(const OperatorGraph& graph) const {
@@ -351,7 +327,9 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
       FollowPowerLimit(step, device_, options_.cost, result);
     }
   }
-  Correct(graph, simulated, result);
+  if (options_.correction) {
+    ApplyCorrection(*options_.correction, graph, simulated, result);
+  }
   SetOnDevice(graph, result);
   return result;
 }

@@ -17,9 +17,8 @@ TEST(RefuseOtherKind, NamesWhatADocumentIsAndWhatIsExpected) {
               "adaptation of `foretell adapt` or a calibration of `foretell "
               "calibrate`",
               [&] {
-                RefuseOtherKind(
-                    footprint, "a.json",
-                    {DocumentKind::kCalibration, DocumentKind::kAdaptation});
+                RefuseOtherKind(footprint, "a.json",
+                                {DocumentKind::kCorrection});
               });
 }
 

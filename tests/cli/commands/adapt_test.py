@@ -97,7 +97,7 @@ class Adapt(unittest.TestCase):
                 (("--mode", "training"), 'mode "inference"')):
             outcome = self.adapted("predict", ONNX, "--batch", "1", *flags)
             self.assertEqual(outcome.returncode, USAGE)
-            self.assertIn(f"{self.out}: was fitted to rows with", outcome.stderr)
+            self.assertIn(f"{self.out}: was measured with", outcome.stderr)
             self.assertIn(words, outcome.stderr)
 
     def test_starts_from_a_host_and_keeps_to_it(self):

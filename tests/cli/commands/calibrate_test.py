@@ -139,7 +139,7 @@ class Calibrate(unittest.TestCase):
                           "outside", other["warnings"][-1])
             outcome = run("predict", ONNX, "--batch", "2", "--mode", "training",
                           *flags)
-            self.assertIn("was calibrated with the model zoo:mlp", outcome.stderr)
+            self.assertIn("was measured with the model zoo:mlp", outcome.stderr)
 
     def test_refuses_factors_that_no_array_has(self):
         outcome = self.calibrate(self.MODEL, "--sweep",

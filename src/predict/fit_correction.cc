@@ -1,4 +1,4 @@
-#include "src/predict/fit_adaptation.h"
+#include "src/predict/fit_correction.h"
 
 #include <fmt/core.h>
 
@@ -53,16 +53,17 @@ struct Residuals {
   std::vector<double> after;  ///< Of rows that were left out of the fit.
 };
 
-double ResidualOf(const Adaptation& adaptation, const PredictedRow& row,
+double ResidualOf(const CorrectionTerms& terms, const PredictedRow& row,
                   Target target) {
   const double truth = *Measured(row, target);
   // A constant may be larger than a small prediction.
   const double tiny = truth * 1e-3;
-  return std::log(std::max(tiny, Adapted(adaptation, row, target)) / truth);
+  return std::log(std::max(tiny, Corrected(terms, row, target)) / truth);
 }
 
 Residuals LeaveOut(const Rows& rows, Target target,
-                   std::span<const Target> targets, const Adaptation& about) {
+                   std::span<const Target> targets,
+                   const CorrectionTerms& start) {
   const std::vector<std::string> parts = PartsOf(rows);
   Residuals residuals;
   for (const std::string& part : std::set(parts.begin(), parts.end())) {
@@ -71,21 +72,22 @@ Residuals LeaveOut(const Rows& rows, Target target,
     for (std::size_t i = 0; i < rows.size(); ++i) {
       (parts[i] == part ? left_out : rest).push_back(rows[i]);
     }
-    const Adaptation fit = FitRows(rest, targets, about);
+    const CorrectionTerms fit = FitRows(rest, targets, start);
     for (const PredictedRow* row : left_out) {
-      residuals.before.push_back(ResidualOf(about, *row, target));
+      residuals.before.push_back(ResidualOf(start, *row, target));
       residuals.after.push_back(ResidualOf(fit, *row, target));
     }
   }
   return residuals;
 }
 
-AdaptedFigure Judge(const Rows& rows, Target target,
-                    std::span<const Target> targets, const Adaptation& about) {
-  const Residuals residuals = LeaveOut(rows, target, targets, about);
-  AdaptedFigure figure{.rows = static_cast<int>(rows.size()),
-                       .before = ErrorsOf(residuals.before),
-                       .after = ErrorsOf(residuals.after)};
+CorrectedFigure Judge(const Rows& rows, Target target,
+                      std::span<const Target> targets,
+                      const CorrectionTerms& start) {
+  const Residuals residuals = LeaveOut(rows, target, targets, start);
+  CorrectedFigure figure{.rows = static_cast<int>(rows.size()),
+                         .before = ErrorsOf(residuals.before),
+                         .after = ErrorsOf(residuals.after)};
   std::vector<double> widths;
   for (const double one : residuals.after) widths.push_back(std::abs(one));
   std::ranges::sort(widths);
@@ -112,8 +114,8 @@ void RequireRows(const Rows& rows, Target target) {
                           kFewestRows));
 }
 
-void WarnOfAlikeRows(const Rows& rows, AdaptationFit& fit) {
-  const Adaptation& found = fit.adaptation;
+void WarnOfAlikeRows(const Rows& rows, CorrectionFit& fit) {
+  const Correction& found = fit.correction;
   if (found.networks == 1) {
     fit.warnings.push_back(
         fmt::format("all rows are of {}: they say nothing about other "
@@ -126,21 +128,21 @@ void WarnOfAlikeRows(const Rows& rows, AdaptationFit& fit) {
                     Counted(found.networks, "network")));
   }
   if (found[Target::kLatency] &&
-      found.highest_rate < kNarrowRates * found.lowest_rate) {
+      found.terms.highest_rate < kNarrowRates * found.terms.lowest_rate) {
     fit.warnings.push_back(fmt::format(
         "all rows multiply at nearly the same rate ({} to {} GMAC/s): no "
         "exponent can be told; add networks that compute more, or less, for "
         "the memory that they move",
-        FormatShort(found.lowest_rate / 1e6),
-        FormatShort(found.highest_rate / 1e6)));
+        FormatShort(found.terms.lowest_rate / 1e6),
+        FormatShort(found.terms.highest_rate / 1e6)));
   }
 }
 
 }  // namespace
 
-AdaptationFit FitAdaptation(std::span<const PredictedRow> rows,
+CorrectionFit FitCorrection(std::span<const PredictedRow> rows,
                             std::span<const Target> targets,
-                            const Adaptation& about) {
+                            const Correction& about) {
   Rows all;
   std::set<std::string> networks;
   for (const PredictedRow& row : rows) {
@@ -148,14 +150,15 @@ AdaptationFit FitAdaptation(std::span<const PredictedRow> rows,
     networks.insert(row.network);
   }
   for (const Target target : targets) RequireRows(With(target, all), target);
-  AdaptationFit fit{.adaptation = FitRows(all, targets, about)};
-  fit.adaptation.rows = static_cast<int>(rows.size());
-  fit.adaptation.networks = static_cast<int>(networks.size());
+  CorrectionFit fit{.correction = about};
+  fit.correction.terms = FitRows(all, targets, about.terms);
+  fit.correction.rows = static_cast<int>(rows.size());
+  fit.correction.networks = static_cast<int>(networks.size());
   for (const Target target : targets) {
-    const AdaptedFigure figure =
-        Judge(With(target, all), target, targets, about);
+    const CorrectedFigure figure =
+        Judge(With(target, all), target, targets, about.terms);
     if (figure.after.mean > figure.before.mean) fit.worse.push_back(target);
-    fit.adaptation[target] = figure;
+    fit.correction[target] = figure;
   }
   WarnOfAlikeRows(all, fit);
   return fit;

@@ -1,4 +1,4 @@
-#include "foretell/calibration.h"
+#include "src/predict/correction_scope.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -9,42 +9,45 @@
 
 #include "foretell/graph_io.h"
 #include "foretell/predictor.h"
-#include "src/predict/read_correction.h"
+#include "src/predict/scope_step.h"
 #include "tests/graph/expect_error.h"
 
 namespace foretell {
 namespace {
 
-using Place = CalibratedFactor::Place;
+using Place = ScopeFactor::Place;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// Lacks 100 MiB, and 2 for a sample and a unit of `width`.
-Calibration SampleGap() {
-  return {.origin = "gap.json",
-          .model = "zoo:mlp?hidden={width}",
-          .measured_on = "cuda:0",
-          .device = "a100-sxm4-40gb",
-          .context = "cuda13",
-          .run = {.host = Host::kCpp},
-          .runs = 9,
-          .error_left_out = 0.01,
-          .largest_error_left_out = 0.25,
-          .factors = {{.name = "batch", .lowest = 4, .highest = 16},
-                      {.name = "width",
-                       .place = Place::kField,
-                       .lowest = 1,
-                       .highest = 64},
-                      {.name = "inputs",
-                       .place = Place::kLength,
-                       .input = "x",
-                       .dim = 1,
-                       .lowest = 3,
-                       .highest = 3}},
-          .gap = {{100, {0, 0, 0}}, {2, {1, 1, 0}}},
-          .step = CalibratedStep{
-              .inputs = {}, .operators = {1, 1}, .parameters = {}}};
+Correction SampleGap() {
+  Correction gap{
+      .origin = "gap.json",
+      .scope = {.model = "zoo:mlp?hidden={width}",
+                .measured_on = "cuda:0",
+                .device = "a100-sxm4-40gb",
+                .context = "cuda13",
+                .run = {.host = Host::kCpp},
+                .factors = {{.name = "batch", .lowest = 4, .highest = 16},
+                            {.name = "width",
+                             .place = Place::kField,
+                             .lowest = 1,
+                             .highest = 64},
+                            {.name = "inputs",
+                             .place = Place::kLength,
+                             .input = "x",
+                             .dim = 1,
+                             .lowest = 3,
+                             .highest = 3}},
+                .step =
+                    ScopeStep{
+                        .inputs = {}, .operators = {1, 1}, .parameters = {}}},
+      .terms = {.gap = {{100, {0, 0, 0}}, {2, {1, 1, 0}}}},
+      .rows = 9,
+      .networks = 1};
+  gap[Target::kMemory] = CorrectedFigure::OfOneModel(9, 0.01, 0.25);
+  return gap;
 }
 
 OperatorGraph NamedGraph(const std::string& name, int batch) {
@@ -53,47 +56,14 @@ OperatorGraph NamedGraph(const std::string& name, int batch) {
                     b + ",3]\n%y = relu(%x) : f32[" + b + ",3]\noutput %y\n");
 }
 
-Predictor CalibratedBy(const Calibration& calibration, const Run& run = {}) {
+Predictor CalibratedBy(const Correction& correction, const Run& run = {}) {
   return Predictor::Analytic(
       DeviceCatalog::BuiltIn().FindDevice("a100"), run,
       {.context = DeviceCatalog::BuiltIn().FindContext("cuda13"),
-       .calibration = calibration});
+       .correction = correction});
 }
 
-TEST(Calibration, ReadsWhatItWrites) {
-  const std::string json = CalibrationToJson(SampleGap());
-  EXPECT_EQ(CalibrationToJson(CalibrationFromJson(json, "gap.json")), json);
-  PredictorOptions options;
-  ReadCorrection(json, "gap.json", options);
-  EXPECT_TRUE(options.calibration);
-  EXPECT_FALSE(options.adaptation);
-}
-
-TEST(Calibration, IsToldFromAnAdaptationByItsFormat) {
-  Adaptation adaptation{
-      .device = "a100", .context = "c", .rows = 5, .networks = 3};
-  std::string json = AdaptationToJson(adaptation);
-  PredictorOptions options;
-  ReadCorrection(json, "mine.json", options);
-  EXPECT_TRUE(options.adaptation);
-  const std::string format = "\"format\": \"adaptation\",";
-  json.erase(json.find(format), format.size());  // Of before there was one.
-  ReadCorrection(json, "mine.json", options);
-  EXPECT_FALSE(options.calibration);
-  ExpectError([&] { ReadCorrection("{\"format\": \"x\"}", "f.json", options); },
-              ErrorCode::kCorrupt, "expected 'adaptation' or 'calibration'");
-}
-
-TEST(Calibration, NamesTheFieldThatIsWrong) {
-  std::string json = CalibrationToJson(SampleGap());
-  const std::string powers = "\"powers\": [\n        0,";
-  ASSERT_NE(json.find(powers), std::string::npos) << json;
-  json.replace(json.find(powers), powers.size(), "\"powers\": [");
-  ExpectError([&] { CalibrationFromJson(json, "gap.json"); },
-              ErrorCode::kCorrupt, "powers");
-}
-
-TEST(Calibration, KnowsItsGapAtAGraph) {
+TEST(CorrectionScope, KnowsItsGapAtAGraph) {
   const GapAt inside = GapOf(SampleGap(), NamedGraph("zoo:mlp?hidden=8", 4));
   EXPECT_EQ(inside.mib, 100 + 2 * 4 * 8);
   EXPECT_THAT(inside.outside, IsEmpty());
@@ -102,26 +72,26 @@ TEST(Calibration, KnowsItsGapAtAGraph) {
   EXPECT_THAT(beyond.outside, ElementsAre("batch 32, of 4 to 16"));
 }
 
-TEST(Calibration, IsOfOneModel) {
+TEST(CorrectionScope, IsOfOneModel) {
   for (const std::string name :
        {"zoo:mlp", "zoo:mlp?hidden=8,8", "zoo:vgg11?hidden=8"}) {
     ExpectError([&] { GapOf(SampleGap(), NamedGraph(name, 4)); },
                 ErrorCode::kInvalidArgument,
-                "gap.json: was calibrated with the model "
+                "gap.json: was measured with the model "
                 "zoo:mlp?hidden={width}; asked for is " +
                     name);
   }
-  Calibration of_file = SampleGap();
-  of_file.model = "models/net.onnx";
-  of_file.factors = {{.name = "batch", .lowest = 1, .highest = 9}};
-  of_file.gap = {{1, {1}}};
+  Correction of_file = SampleGap();
+  of_file.scope.model = "models/net.onnx";
+  of_file.scope.factors = {{.name = "batch", .lowest = 1, .highest = 9}};
+  of_file.terms.gap = {{1, {1}}};
   EXPECT_EQ(GapOf(of_file, NamedGraph("net.onnx", 4)).mib, 4);
 }
 
-TEST(Calibration, AddsTheGapToTheMemory) {
+TEST(CorrectionScope, AddsTheGapToTheMemory) {
   const OperatorGraph graph = NamedGraph("zoo:mlp?hidden=8", 4);
-  Calibration nothing = SampleGap();
-  nothing.gap.clear();
+  Correction nothing = SampleGap();
+  nothing.terms.gap.clear();
   const double plain =
       CalibratedBy(nothing).Predict(graph)[Target::kMemory].value;
   const Prediction calibrated = CalibratedBy(SampleGap()).Predict(graph);
@@ -148,58 +118,55 @@ OperatorGraph Images(int batch, int height, int width) {
 }
 
 /// Runs of 1 to 8 images of the height 32 and the width of the factor.
-Calibration GapOfImages() {
-  Calibration gap = SampleGap();
-  gap.model = "net.onnx";
-  gap.factors = {{.name = "batch", .lowest = 1, .highest = 8},
-                 {.name = "edge",
-                  .place = Place::kLength,
-                  .input = "x",
-                  .dim = 3,
-                  .lowest = 16,
-                  .highest = 64}};
-  gap.gap = {{5, {0, 0}}};
+Correction GapOfImages() {
+  Correction gap = SampleGap();
+  gap.scope.model = "net.onnx";
+  gap.scope.factors = {{.name = "batch", .lowest = 1, .highest = 8},
+                       {.name = "edge",
+                        .place = Place::kLength,
+                        .input = "x",
+                        .dim = 3,
+                        .lowest = 16,
+                        .highest = 64}};
+  gap.terms.gap = {{5, {0, 0}}};
   const std::vector<std::string> names = {"batch", "edge"};
-  gap.step =
+  gap.scope.step =
       CommonStep(std::vector<ShownStep>{ShownBy(Images(1, 32, 64), {1, 64}),
                                         ShownBy(Images(8, 32, 16), {8, 16})},
                  names);
   return gap;
 }
 
-TEST(Calibration, KnowsTheSizesThatWereNoFactor) {
-  const CalibratedStep step = *GapOfImages().step;
+TEST(CorrectionScope, KnowsTheSizesThatWereNoFactor) {
+  const ScopeStep step = *GapOfImages().scope.step;
   ASSERT_EQ(step.inputs.size(), 2);
   EXPECT_EQ(step.inputs[0].name, "x");
   EXPECT_THAT(step.inputs[0].shape,
-              ElementsAre(CalibratedSize{.factor = "batch"},
-                          CalibratedSize{.size = 3}, CalibratedSize{.size = 32},
-                          CalibratedSize{.factor = "edge"}));
-  EXPECT_THAT(step.inputs[1].shape, ElementsAre(CalibratedSize{.size = 7}));
+              ElementsAre(ScopeSize{.factor = "batch"}, ScopeSize{.size = 3},
+                          ScopeSize{.size = 32}, ScopeSize{.factor = "edge"}));
+  EXPECT_THAT(step.inputs[1].shape, ElementsAre(ScopeSize{.size = 7}));
   EXPECT_EQ(step.operators.lowest, 2);
   EXPECT_EQ(step.operators.highest, 2);
-  const std::string json = CalibrationToJson(GapOfImages());
-  EXPECT_EQ(CalibrationToJson(CalibrationFromJson(json, "gap.json")), json);
 }
 
-TEST(Calibration, ComparesNothingWithSizesThatNoFactorSays) {
+TEST(CorrectionScope, ComparesNothingWithSizesThatNoFactorSays) {
   const std::vector<std::string> names = {"batch"};
-  const CalibratedStep step =
+  const ScopeStep step =
       CommonStep(std::vector<ShownStep>{ShownBy(Images(1, 32, 64), {1}),
                                         ShownBy(Images(8, 16, 64), {8})},
                  names);
-  EXPECT_EQ(step.inputs[0].shape[2], CalibratedSize{});
-  Calibration gap = GapOfImages();
-  gap.step = step;
+  EXPECT_EQ(step.inputs[0].shape[2], ScopeSize{});
+  Correction gap = GapOfImages();
+  gap.scope.step = step;
   EXPECT_THAT(GapOf(gap, Images(4, 50, 64)).outside, IsEmpty());
 }
 
-TEST(Calibration, SaysWhereTheSizesAreOthers) {
+TEST(CorrectionScope, SaysWhereTheSizesAreOthers) {
   EXPECT_THAT(GapOf(GapOfImages(), Images(4, 32, 48)).outside, IsEmpty());
   EXPECT_THAT(GapOf(GapOfImages(), Images(4, 48, 48)).outside,
               ElementsAre("dimension 2 of input 'x' 48, of 32"));
-  Calibration square = GapOfImages();
-  square.step->inputs[0].shape[2] = {.factor = "edge"};
+  Correction square = GapOfImages();
+  square.scope.step->inputs[0].shape[2] = {.factor = "edge"};
   EXPECT_THAT(GapOf(square, Images(4, 48, 16)).outside,
               ElementsAre("dimension 2 of input 'x' 48, of 16 (edge)"));
   const Figure memory =
@@ -211,27 +178,27 @@ TEST(Calibration, SaysWhereTheSizesAreOthers) {
   EXPECT_GE(memory.interval.hi, memory.value * 1.25);
 }
 
-TEST(Calibration, SaysWhereTheStepIsAnother) {
-  Calibration gap = GapOfImages();
-  gap.step->operators = {3, 5};
-  gap.step->parameters = {1, 1};
-  gap.step->inputs[1].name = "gone";
+TEST(CorrectionScope, SaysWhereTheStepIsAnother) {
+  Correction gap = GapOfImages();
+  gap.scope.step->operators = {3, 5};
+  gap.scope.step->parameters = {1, 1};
+  gap.scope.step->inputs[1].name = "gone";
   EXPECT_THAT(GapOf(gap, Images(4, 32, 48)).outside,
               ElementsAre("no input 'gone'", "operators 2, of 3 to 5",
                           "parameters 0, of 1"));
   gap = GapOfImages();
-  gap.step->inputs[1].shape.clear();
+  gap.scope.step->inputs[1].shape.clear();
   EXPECT_THAT(GapOf(gap, Images(4, 32, 48)).outside,
               ElementsAre("dimensions of input 'n' 1, of 0"));
 }
 
-TEST(Calibration, SaysOnceWhatAnOldFileLacks) {
-  Calibration old = GapOfImages();
-  old.step.reset();
-  const std::string json = CalibrationToJson(old);
+TEST(CorrectionScope, SaysOnceWhatAnOldFileLacks) {
+  Correction old = GapOfImages();
+  old.scope.step.reset();
+  const std::string json = CorrectionToJson(old);
   EXPECT_EQ(json.find("\"step\""), std::string::npos);
   const Prediction prediction =
-      CalibratedBy(CalibrationFromJson(json, "gap.json"))
+      CalibratedBy(CorrectionFromJson(json, "gap.json"))
           .Predict(Images(4, 48, 48));
   EXPECT_THAT(prediction[Target::kMemory].warnings,
               ElementsAre("memory: gap.json does not say at which other sizes "
@@ -239,38 +206,27 @@ TEST(Calibration, SaysOnceWhatAnOldFileLacks) {
                           "compared"));
 }
 
-TEST(Calibration, NamesTheFactorThatIsNone) {
-  std::string json = CalibrationToJson(GapOfImages());
-  const std::string factor = "\"factor\": \"edge\"";
-  ASSERT_NE(json.find(factor), std::string::npos) << json;
-  json.replace(json.find(factor), factor.size(), "\"factor\": \"depth\"");
-  ExpectError([&] { CalibrationFromJson(json, "gap.json"); },
-              ErrorCode::kCorrupt,
-              "step.inputs[0].shape[3].factor is 'depth', which is not one of "
-              "the factors");
-}
-
-TEST(Calibration, IsOfOneAllocator) {
+TEST(CorrectionScope, IsOfOneAllocator) {
   ExpectError(
       [] {
         Predictor::Analytic(
             DeviceCatalog::BuiltIn().FindDevice("a100"), {},
             {.context = DeviceCatalog::BuiltIn().FindContext("cuda13"),
              .allocator = {.expandable_segments = true},
-             .calibration = SampleGap()});
+             .correction = SampleGap()});
       },
       ErrorCode::kInvalidArgument,
-      "gap.json: was calibrated with allocator PyTorch's default; asked for is "
+      "gap.json: was measured with allocator PyTorch's default; asked for is "
       "--expandable-segments");
 }
 
-TEST(Calibration, IsRefusedElsewhere) {
-  Calibration on_cpu = SampleGap();
-  on_cpu.measured_on = "cpu";
+TEST(CorrectionScope, IsRefusedElsewhere) {
+  Correction on_cpu = SampleGap();
+  on_cpu.scope.measured_on = "cpu";
   ExpectError([&] { CalibratedBy(on_cpu); }, ErrorCode::kInvalidArgument,
               "gap.json: was measured on the CPU");
-  Calibration other = SampleGap();
-  other.device = "rtx-4090";
+  Correction other = SampleGap();
+  other.scope.device = "rtx-4090";
   ExpectError([&] { CalibratedBy(other); }, ErrorCode::kInvalidArgument,
               "with device rtx-4090; asked for is a100-sxm4-40gb");
   ExpectError([] { CalibratedBy(SampleGap(), {.mode = Mode::kTraining}); },

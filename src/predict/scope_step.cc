@@ -1,4 +1,4 @@
-#include "src/predict/calibrated_step.h"
+#include "src/predict/scope_step.h"
 
 #include <fmt/core.h>
 
@@ -11,9 +11,9 @@ namespace foretell {
 namespace {
 
 /// What dimension `dim` of input `input` was in `runs`: all have it.
-CalibratedSize SizeIn(std::span<const ShownStep> runs,
-                      std::span<const std::string> names, std::size_t input,
-                      std::size_t dim) {
+ScopeSize SizeIn(std::span<const ShownStep> runs,
+                 std::span<const std::string> names, std::size_t input,
+                 std::size_t dim) {
   const auto size_in = [=](const ShownStep& run) {
     return run.inputs[input].second[dim];
   };
@@ -31,15 +31,15 @@ CalibratedSize SizeIn(std::span<const ShownStep> runs,
   return {};
 }
 
-CalibratedRange RangeOf(std::span<const ShownStep> runs,
-                        std::int64_t ShownStep::*count) {
+ScopeRange RangeOf(std::span<const ShownStep> runs,
+                   std::int64_t ShownStep::*count) {
   const auto [lowest, highest] = std::ranges::minmax(runs, {}, count);
   return {lowest.*count, highest.*count};
 }
 
 /// "operators 312, of 104"; empty inside of the range.
 std::string Beyond(std::string_view what, std::int64_t value,
-                   const CalibratedRange& range) {
+                   const ScopeRange& range) {
   if (range.lowest <= value && value <= range.highest) return "";
   return range.lowest == range.highest
              ? fmt::format("{} {}, of {}", what, value, range.lowest)
@@ -48,7 +48,7 @@ std::string Beyond(std::string_view what, std::int64_t value,
 }
 
 /// What the runs had there: "224", "128 (resolution)"; empty: not compared.
-std::string ExpectedOf(const CalibratedSize& size, const FactorValues& factors,
+std::string ExpectedOf(const ScopeSize& size, const FactorValues& factors,
                        std::int64_t there) {
   if (size.size)
     return *size.size == there ? "" : fmt::format("{}", *size.size);
@@ -58,7 +58,7 @@ std::string ExpectedOf(const CalibratedSize& size, const FactorValues& factors,
   return fmt::format("{} ({})", FormatExact(factor->second), size.factor);
 }
 
-void CompareInput(const CalibratedInput& input,
+void CompareInput(const ScopeInput& input,
                   const std::vector<std::int64_t>& shape,
                   const FactorValues& factors,
                   std::vector<std::string>& differences) {
@@ -90,14 +90,14 @@ ShownStep ShownBy(const OperatorGraph& graph, std::vector<double> factors) {
   return shown;
 }
 
-CalibratedStep CommonStep(std::span<const ShownStep> runs,
-                          std::span<const std::string> names) {
-  CalibratedStep step{.inputs = {},
-                      .operators = RangeOf(runs, &ShownStep::operators),
-                      .parameters = RangeOf(runs, &ShownStep::parameters)};
+ScopeStep CommonStep(std::span<const ShownStep> runs,
+                     std::span<const std::string> names) {
+  ScopeStep step{.inputs = {},
+                 .operators = RangeOf(runs, &ShownStep::operators),
+                 .parameters = RangeOf(runs, &ShownStep::parameters)};
   for (std::size_t i = 0; i < runs.front().inputs.size(); ++i) {
     const auto& [name, shape] = runs.front().inputs[i];
-    CalibratedInput input{.name = name, .shape = {}};
+    ScopeInput input{.name = name, .shape = {}};
     for (std::size_t dim = 0; dim < shape.size(); ++dim) {
       input.shape.push_back(SizeIn(runs, names, i, dim));
     }
@@ -106,12 +106,12 @@ CalibratedStep CommonStep(std::span<const ShownStep> runs,
   return step;
 }
 
-std::vector<std::string> DifferencesFrom(const CalibratedStep& step,
+std::vector<std::string> DifferencesFrom(const ScopeStep& step,
                                          const OperatorGraph& graph,
                                          const FactorValues& factors) {
   std::vector<std::string> differences;
   const ShownStep shown = ShownBy(graph, {});
-  for (const CalibratedInput& input : step.inputs) {
+  for (const ScopeInput& input : step.inputs) {
     const auto there = std::ranges::find(
         shown.inputs, input.name,
         &std::pair<std::string, std::vector<std::int64_t>>::first);

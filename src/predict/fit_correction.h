@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "foretell/adaptation.h"
+#include "foretell/correction.h"
 #include "foretell/predictor.h"
 
 namespace foretell {
@@ -42,18 +42,18 @@ struct PredictedRow {
 };
 
 /// What a fit found.
-struct AdaptationFit {
-  Adaptation adaptation;
+struct CorrectionFit {
+  Correction correction;
   /// Figures whose mean error is larger after than before, for rows that were
-  /// left out: the adaptation makes them worse.
+  /// left out: the correction makes them worse.
   std::vector<Target> worse;
   std::vector<std::string> warnings;  ///< What the rows cannot show.
 };
 
-/// Fits the figures `targets` to `rows`; `about` states of which device, run
-/// and environment they are, and from which host predictions start. Every
-/// figure's errors are on rows that were left out: network by network, or row
-/// by row if there are fewer than three networks.
+/// Fits the figures `targets` to `rows`; `about` has their scope, and the host
+/// from which predictions start. Every figure's errors are on rows that were
+/// left out: network by network, or row by row if there are fewer than three
+/// networks.
 ///
 /// Latency: the host factor is searched for, on a grid and then between its
 /// points; at each one level and exponent are FitLevelAndExponent's. Memory: a
@@ -61,8 +61,8 @@ struct AdaptationFit {
 ///
 /// Throws Error(kInvalidArgument) for a target that fewer than kFewestRows rows
 /// have.
-AdaptationFit FitAdaptation(std::span<const PredictedRow> rows,
+CorrectionFit FitCorrection(std::span<const PredictedRow> rows,
                             std::span<const Target> targets,
-                            const Adaptation& about);
+                            const Correction& about);
 
 }  // namespace foretell

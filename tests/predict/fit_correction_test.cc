@@ -1,4 +1,4 @@
-#include "src/predict/fit_adaptation.h"
+#include "src/predict/fit_correction.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -68,23 +68,24 @@ std::vector<PredictedRow> RowsOf(int count, const Machine& machine,
   return rows;
 }
 
-TEST(FitAdaptation, FindsAKnownHostLevelAndExponent) {
+TEST(FitCorrection, FindsAKnownHostLevelAndExponent) {
   const Machine machine{.host = 1.5,
                         .level = 0.1,
                         .exponent = -0.06,
                         .memory_mib = 350,
                         .energy_level = -0.2};
   const std::vector<PredictedRow> rows = RowsOf(84, machine, 2e9);
-  const AdaptationFit fit = FitAdaptation(rows, kAllTargets, {});
-  const Adaptation& found = fit.adaptation;
-  EXPECT_NEAR(found.host.factor, 1.5, 0.02);
-  EXPECT_NEAR(found.exponent, -0.06, 0.003);
+  const CorrectionFit fit = FitCorrection(rows, kAllTargets, {});
+  const Correction& found = fit.correction;
+  EXPECT_NEAR(found.terms.host.factor, 1.5, 0.02);
+  EXPECT_NEAR(found.terms.exponent, -0.06, 0.003);
   // The level at the rate where the truth's is 0.1.
   EXPECT_NEAR(
-      found.level + found.exponent * std::log(2e9 / found.reference_rate), 0.1,
-      0.01);
-  EXPECT_NEAR(found.memory_mib, 350, 1);
-  EXPECT_NEAR(found.energy_level, -0.2, 0.01);
+      found.terms.level +
+          found.terms.exponent * std::log(2e9 / found.terms.reference_rate),
+      0.1, 0.01);
+  EXPECT_NEAR(found.terms.memory_mib, 350, 1);
+  EXPECT_NEAR(found.terms.energy_level, -0.2, 0.01);
   EXPECT_THAT(fit.worse, IsEmpty());
   EXPECT_THAT(fit.warnings, IsEmpty());
   EXPECT_EQ(found.rows, 84);
@@ -98,70 +99,70 @@ TEST(FitAdaptation, FindsAKnownHostLevelAndExponent) {
   }
 }
 
-TEST(FitAdaptation, TellsASlowHostFromASlowDevice) {
-  const AdaptationFit slow_host =
-      FitAdaptation(RowsOf(28, {.host = 1.8}, 1e9), kLatencyAlone, {});
-  EXPECT_NEAR(slow_host.adaptation.host.factor, 1.8, 0.05);
-  EXPECT_NEAR(slow_host.adaptation.level, 0, 0.02);
-  const AdaptationFit slow_device = FitAdaptation(
+TEST(FitCorrection, TellsASlowHostFromASlowDevice) {
+  const CorrectionFit slow_host =
+      FitCorrection(RowsOf(28, {.host = 1.8}, 1e9), kLatencyAlone, {});
+  EXPECT_NEAR(slow_host.correction.terms.host.factor, 1.8, 0.05);
+  EXPECT_NEAR(slow_host.correction.terms.level, 0, 0.02);
+  const CorrectionFit slow_device = FitCorrection(
       RowsOf(28, {.host = 1, .level = 0.3}, 1e9), kLatencyAlone, {});
   // A slower device slows what waits for the host as well here.
-  EXPECT_NEAR(slow_device.adaptation.host.factor, 1, 0.02);
-  EXPECT_NEAR(slow_device.adaptation.level, 0.3, 0.02);
+  EXPECT_NEAR(slow_device.correction.terms.host.factor, 1, 0.02);
+  EXPECT_NEAR(slow_device.correction.terms.level, 0.3, 0.02);
 }
 
-TEST(FitAdaptation, StartsFromAMeasuredHost) {
+TEST(FitCorrection, StartsFromAMeasuredHost) {
   // Predicted where the host takes 1.2 times as long: 1.8 in all.
   std::vector<PredictedRow> rows = RowsOf(28, {.host = 1.5}, 1e9);
   for (PredictedRow& row : rows) row.host_factor = 1.2;
   const HostSpec start{.name = "mine", .factor = 1.2, .spread = 1.5};
-  const Adaptation found =
-      FitAdaptation(rows, kLatencyAlone, {.host = start}).adaptation;
-  EXPECT_NEAR(found.host.factor, 1.8, 0.05);
-  EXPECT_EQ(found.host.name, "mine");
+  const Correction found =
+      FitCorrection(rows, kLatencyAlone, {.terms = {.host = start}}).correction;
+  EXPECT_NEAR(found.terms.host.factor, 1.8, 0.05);
+  EXPECT_EQ(found.terms.host.name, "mine");
   EXPECT_LT(found[Target::kLatency]->after.mean, 0.03);
   // Five rows move a host that is known well less than one that is not.
   rows.resize(5);
   const auto moved = [&rows](double spread) {
-    return FitAdaptation(rows, kLatencyAlone,
-                         {.host = {.factor = 1.2, .spread = spread}})
-        .adaptation.host.factor;
+    return FitCorrection(rows, kLatencyAlone,
+                         {.terms = {.host = {.factor = 1.2, .spread = spread}}})
+        .correction.terms.host.factor;
   };
   EXPECT_LT(moved(1.05), moved(2) - 0.01);
 }
 
-TEST(FitAdaptation, LeavesTheHostAloneWhereNoRowWaits) {
+TEST(FitCorrection, LeavesTheHostAloneWhereNoRowWaits) {
   std::vector<PredictedRow> rows = RowsOf(20, {.level = 0.2}, 1e9);
   std::erase_if(rows, [](const PredictedRow& row) {
     return row.latency_ms.front() != row.latency_ms.back();
   });
-  const AdaptationFit fit = FitAdaptation(rows, kLatencyAlone, {});
-  EXPECT_NEAR(fit.adaptation.host.factor, 1, 1e-3);
+  const CorrectionFit fit = FitCorrection(rows, kLatencyAlone, {});
+  EXPECT_NEAR(fit.correction.terms.host.factor, 1, 1e-3);
 }
 
-TEST(FitAdaptation, HasNoWidthOfFewRows) {
+TEST(FitCorrection, HasNoWidthOfFewRows) {
   const std::vector<PredictedRow> rows = RowsOf(8, {.level = 0.2}, 1e9);
-  const Adaptation found = FitAdaptation(rows, kLatencyAlone, {}).adaptation;
+  const Correction found = FitCorrection(rows, kLatencyAlone, {}).correction;
   EXPECT_FALSE(found[Target::kLatency]->half_width);
   EXPECT_GT(found[Target::kLatency]->largest_residual, 0);
   EXPECT_FALSE(found[Target::kMemory]);
-  EXPECT_EQ(found.memory_mib, 0);
+  EXPECT_EQ(found.terms.memory_mib, 0);
 }
 
-TEST(FitAdaptation, SaysThatItMakesScatterWorse) {
+TEST(FitCorrection, SaysThatItMakesScatterWorse) {
   // Right on average, but for scatter: what some rows say misleads others.
   constexpr double kScatter[] = {1.25, 1.25, 0.8, 0.8, 1, 1};
   std::vector<PredictedRow> rows = RowsOf(6, {}, 1e9);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     *rows[i].measured[1] *= kScatter[i];
   }
-  const AdaptationFit fit = FitAdaptation(rows, kLatencyAlone, {});
+  const CorrectionFit fit = FitCorrection(rows, kLatencyAlone, {});
   EXPECT_THAT(fit.worse, ElementsAre(Target::kLatency));
-  EXPECT_GT(fit.adaptation[Target::kLatency]->after.mean,
-            fit.adaptation[Target::kLatency]->before.mean);
+  EXPECT_GT(fit.correction[Target::kLatency]->after.mean,
+            fit.correction[Target::kLatency]->before.mean);
 }
 
-TEST(FitAdaptation, LeavesRowsOfANetworkOutTogether) {
+TEST(FitCorrection, LeavesRowsOfANetworkOutTogether) {
   // Three networks of three rows; each network has an error of its own, which
   // its other rows would give away.
   std::vector<PredictedRow> rows = RowsOf(9, {}, 1e9);
@@ -169,27 +170,27 @@ TEST(FitAdaptation, LeavesRowsOfANetworkOutTogether) {
     rows[i].network = "net" + std::to_string(i / 3);
     *rows[i].measured[1] *= std::exp(0.3 * (static_cast<double>(i / 3) - 1));
   }
-  const AdaptationFit fit = FitAdaptation(rows, kLatencyAlone, {});
-  EXPECT_GT(fit.adaptation[Target::kLatency]->after.mean, 0.2);
-  EXPECT_FALSE(fit.adaptation[Target::kLatency]->half_width);
+  const CorrectionFit fit = FitCorrection(rows, kLatencyAlone, {});
+  EXPECT_GT(fit.correction[Target::kLatency]->after.mean, 0.2);
+  EXPECT_FALSE(fit.correction[Target::kLatency]->half_width);
 }
 
-TEST(FitAdaptation, WarnsOfRowsThatAreAlike) {
+TEST(FitCorrection, WarnsOfRowsThatAreAlike) {
   std::vector<PredictedRow> rows = RowsOf(6, {.level = 0.2}, 1e9);
   for (PredictedRow& row : rows) {
     row.network = "resnet18";
     row.macs = 1e9 * row.latency_ms[8];
   }
-  EXPECT_THAT(FitAdaptation(rows, kLatencyAlone, {}).warnings,
+  EXPECT_THAT(FitCorrection(rows, kLatencyAlone, {}).warnings,
               ElementsAre(HasSubstr("all rows are of resnet18"),
                           HasSubstr("nearly the same rate")));
 }
 
-TEST(FitAdaptation, RefusesAFigureThatTooFewRowsHave) {
+TEST(FitCorrection, RefusesAFigureThatTooFewRowsHave) {
   std::vector<PredictedRow> rows = RowsOf(6, {}, 1e9);
   rows[0].measured[2].reset();
   rows[1].measured[2].reset();
-  ExpectError([&] { FitAdaptation(rows, kAllTargets, {}); },
+  ExpectError([&] { FitCorrection(rows, kAllTargets, {}); },
               ErrorCode::kInvalidArgument,
               "4 rows with energy_j, expected at least 5");
 }

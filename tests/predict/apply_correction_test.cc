@@ -1,4 +1,4 @@
-#include "foretell/adaptation.h"
+#include "src/predict/apply_correction.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ output %d
 /// 8 * 56 * 56 * 64 * 64 * 9 of the convolution, 8 * 1000 * 64.
 constexpr double kMacs = 924844032 + 512000;
 
-AdaptedFigure FigureOfRows(int rows) {
+CorrectedFigure FigureOfRows(int rows) {
   return {.rows = rows,
           .before = {.median = 0.1, .mean = 0.125},
           .after = {.median = 0.05, .mean = 0.0625},
@@ -37,29 +37,28 @@ AdaptedFigure FigureOfRows(int rows) {
 }
 
 /// What the steps are corrected by on an A100.
-Adaptation Sample() {
-  Adaptation adaptation{.origin = "mine.json",
-                        .device = "a100-sxm4-40gb",
-                        .context = "cuda13",
-                        .rows = 7,
-                        .networks = 5,
-                        .host = {.factor = 1.5},
-                        .level = 0.125,
-                        .exponent = -0.5,
-                        .reference_rate = 2e9,
-                        .lowest_rate = 1e6,
-                        .highest_rate = 1e12,
-                        .memory_mib = 100,
-                        .energy_level = -0.25};
-  for (const Target target : kAllTargets) adaptation[target] = FigureOfRows(7);
-  return adaptation;
+Correction Sample() {
+  Correction sample{.origin = "mine.json",
+                    .scope = {.device = "a100-sxm4-40gb", .context = "cuda13"},
+                    .terms = {.host = {.factor = 1.5},
+                              .level = 0.125,
+                              .exponent = -0.5,
+                              .reference_rate = 2e9,
+                              .lowest_rate = 1e6,
+                              .highest_rate = 1e12,
+                              .memory_mib = 100,
+                              .energy_level = -0.25},
+                    .rows = 7,
+                    .networks = 5};
+  for (const Target target : kAllTargets) sample[target] = FigureOfRows(7);
+  return sample;
 }
 
-Predictor Adapted(const Adaptation& adaptation, const Run& run = {}) {
+Predictor Adapted(const Correction& correction, const Run& run = {}) {
   return Predictor::Analytic(
       DeviceCatalog::BuiltIn().FindDevice("a100"), run,
       {.context = DeviceCatalog::BuiltIn().FindContext("cuda13"),
-       .adaptation = adaptation});
+       .correction = correction});
 }
 
 Prediction Plain(double host_factor) {
@@ -70,68 +69,23 @@ Prediction Plain(double host_factor) {
       .Predict(ParseGraph(kSteps));
 }
 
-TEST(Adaptation, ReadsWhatItWrites) {
-  Adaptation written = Sample();
-  written[Target::kLatency]->half_width = 0.1;
-  written.run.autocast = true;
-  const std::string json = AdaptationToJson(written);
-  const Adaptation read = AdaptationFromJson(json, "mine.json");
-  EXPECT_EQ(AdaptationToJson(read), json);
-  EXPECT_EQ(read.origin, "mine.json");
-  EXPECT_EQ(read.run, written.run);
-  EXPECT_EQ(read.level, written.level);
-  EXPECT_EQ(read[Target::kMemory]->after.mean, 0.0625);
-  EXPECT_EQ(read[Target::kLatency]->half_width, 0.1);
-  EXPECT_EQ(read[Target::kEnergy]->half_width, std::nullopt);
-}
-
-TEST(Adaptation, KeepsAFigureAwayThatWasNotAdapted) {
-  Adaptation written = Sample();
-  written[Target::kEnergy].reset();
-  const Adaptation read =
-      AdaptationFromJson(AdaptationToJson(written), "mine.json");
-  EXPECT_FALSE(read[Target::kEnergy]);
-  EXPECT_TRUE(read[Target::kMemory]);
-}
-
-/// The sample's document with `from` in the place of `to`.
-void ExpectCorrupt(const std::string& from, const std::string& to,
-                   ErrorCode code, const std::string& message) {
-  std::string json = AdaptationToJson(Sample());
-  const std::size_t at = json.find(from);
-  ASSERT_NE(at, std::string::npos) << json;
-  json.replace(at, from.size(), to);
-  ExpectError([&] { AdaptationFromJson(json, "mine.json"); }, code, message);
-}
-
-TEST(Adaptation, NamesTheFieldThatIsWrong) {
-  ExpectCorrupt("\"schema_version\": 1", "\"schema_version\": 2",
-                ErrorCode::kUnsupported,
-                "mine.json: schema_version is 2, expected 1");
-  ExpectCorrupt("\"factor\": 1.5", "\"factor\": 0", ErrorCode::kCorrupt,
-                "host.factor");
-  ExpectCorrupt("\"level\": 0.125", "\"level\": \"much\"", ErrorCode::kCorrupt,
-                "latency.level");
-  ExpectCorrupt("\"networks\"", "\"network\"", ErrorCode::kCorrupt, "networks");
-  ExpectCorrupt("\"mode\": \"inference\"", "\"mode\": \"both\"",
-                ErrorCode::kCorrupt, "mode");
-}
-
-TEST(Adaptation, MultipliesLatencyByTheRate) {
-  const Adaptation sample = Sample();
+TEST(ApplyCorrection, MultipliesLatencyByTheRate) {
+  const Correction sample = Sample();
   // exp(1/8), times the square root of 2e9 / 8e9.
-  EXPECT_NEAR(sample.LatencyFactor(8e9, 1), std::exp(0.125) * 0.5, 1e-12);
+  EXPECT_NEAR(sample.terms.LatencyFactor(8e9, 1), std::exp(0.125) * 0.5, 1e-12);
   // Beyond the rows, as at their end.
-  EXPECT_EQ(sample.LatencyFactor(1e15, 1), sample.LatencyFactor(1e12, 1));
-  EXPECT_EQ(sample.LatencyFactor(0, 1), sample.LatencyFactor(1e6, 1));
+  EXPECT_EQ(sample.terms.LatencyFactor(1e15, 1),
+            sample.terms.LatencyFactor(1e12, 1));
+  EXPECT_EQ(sample.terms.LatencyFactor(0, 1),
+            sample.terms.LatencyFactor(1e6, 1));
 }
 
-TEST(Adaptation, CorrectsTheFigures) {
-  const Adaptation sample = Sample();
+TEST(ApplyCorrection, CorrectsTheFigures) {
+  const Correction sample = Sample();
   const Prediction plain = Plain(1.5);
   const Prediction adapted = Adapted(sample).Predict(ParseGraph(kSteps));
   const double plain_ms = plain[Target::kLatency].value;
-  const double factor = sample.LatencyFactor(kMacs, plain_ms);
+  const double factor = sample.terms.LatencyFactor(kMacs, plain_ms);
   EXPECT_NEAR(adapted[Target::kLatency].value, plain_ms * factor, 1e-9);
   EXPECT_NEAR(adapted.cost.latency_ms, plain_ms * factor, 1e-9);
   EXPECT_NEAR(adapted.cost.compute_ms, plain.cost.compute_ms * factor, 1e-9);
@@ -146,8 +100,9 @@ TEST(Adaptation, CorrectsTheFigures) {
   EXPECT_THAT(adapted.AllWarnings(), IsEmpty());
 }
 
-TEST(Adaptation, SlowsAHostAndNothingElse) {
-  Adaptation host{.device = "a100-sxm4-40gb", .host = {.factor = 3}};
+TEST(ApplyCorrection, SlowsAHostAndNothingElse) {
+  Correction host{.scope = {.device = "a100-sxm4-40gb"},
+                  .terms = {.host = {.factor = 3}}};
   host[Target::kLatency] = FigureOfRows(7);
   const Prediction plain = Plain(1);
   const Prediction adapted = Adapted(host).Predict(ParseGraph(kSteps));
@@ -155,20 +110,20 @@ TEST(Adaptation, SlowsAHostAndNothingElse) {
   EXPECT_NEAR(adapted.cost.gpu_ms, plain.cost.gpu_ms, 1e-9);
 }
 
-TEST(Adaptation, SaysTheHostThatItIsOf) {
-  Adaptation named = Sample();
-  named.host = {.name = "mine", .factor = 1.5, .spread = 1.2};
+TEST(ApplyCorrection, SaysTheHostThatItIsOf) {
+  Correction named = Sample();
+  named.terms.host = {.name = "mine", .factor = 1.5, .spread = 1.2};
   const HostSpec& host = Adapted(named).host();
-  EXPECT_EQ(host, named.host);
-  EXPECT_EQ(AdaptationFromJson(AdaptationToJson(named), "mine.json").host,
-            named.host);
+  EXPECT_EQ(host, named.terms.host);
+  EXPECT_EQ(CorrectionFromJson(CorrectionToJson(named), "mine.json").terms.host,
+            named.terms.host);
   // Rows that say nothing of the host leave the one that is asked for.
   named[Target::kLatency].reset();
   named[Target::kEnergy].reset();
   EXPECT_EQ(Adapted(named).host(), HostSpec{});
 }
 
-TEST(Adaptation, LeavesSlicesTheirRatios) {
+TEST(ApplyCorrection, LeavesSlicesTheirRatios) {
   const Prediction plain = Plain(1.5);
   const Prediction adapted = Adapted(Sample()).Predict(ParseGraph(kSteps));
   ASSERT_EQ(adapted.slices.size(), plain.slices.size());
@@ -186,8 +141,8 @@ TEST(Adaptation, LeavesSlicesTheirRatios) {
   EXPECT_NEAR(after.hi_mib, adapted[Target::kMemory].interval.hi, 1e-9);
 }
 
-TEST(Adaptation, TakesTheIntervalFromEnoughRows) {
-  Adaptation sample = Sample();
+TEST(ApplyCorrection, TakesTheIntervalFromEnoughRows) {
+  Correction sample = Sample();
   sample[Target::kLatency]->half_width = 0.1;
   const Figure figure =
       Adapted(sample).Predict(ParseGraph(kSteps))[Target::kLatency];
@@ -195,8 +150,8 @@ TEST(Adaptation, TakesTheIntervalFromEnoughRows) {
   EXPECT_NEAR(figure.interval.hi, figure.value * std::exp(0.1), 1e-9);
 }
 
-TEST(Adaptation, NeverNarrowsTheIntervalByFewRows) {
-  Adaptation sample = Sample();
+TEST(ApplyCorrection, NeverNarrowsTheIntervalByFewRows) {
+  Correction sample = Sample();
   const Figure wide =
       Adapted(sample).Predict(ParseGraph(kSteps))[Target::kLatency];
   const Figure plain = Plain(1.5)[Target::kLatency];
@@ -209,8 +164,8 @@ TEST(Adaptation, NeverNarrowsTheIntervalByFewRows) {
   EXPECT_NEAR(wider.interval.hi, wider.value * std::exp(1), 1e-9);
 }
 
-TEST(Adaptation, WarnsWhereItCorrectedOtherFigures) {
-  Adaptation sample = Sample();
+TEST(ApplyCorrection, WarnsWhereItCorrectedOtherFigures) {
+  Correction sample = Sample();
   sample[Target::kLatency]->corrects = {"learned from timm"};
   EXPECT_THAT(
       Adapted(sample).Predict(ParseGraph(kSteps)).AllWarnings(),
@@ -218,33 +173,43 @@ TEST(Adaptation, WarnsWhereItCorrectedOtherFigures) {
                             "learned from timm; this one is analytic")));
 }
 
-TEST(Adaptation, RefusesAnotherDeviceRunAndEnvironment) {
-  Adaptation sample = Sample();
-  sample.device = "h100-sxm5-80gb";
+TEST(ApplyCorrection, RefusesAnotherDeviceRunAndEnvironment) {
+  Correction sample = Sample();
+  sample.scope.device = "h100-sxm5-80gb";
   ExpectError([&] { Adapted(sample); }, ErrorCode::kInvalidArgument,
-              "mine.json: was fitted to rows with device h100-sxm5-80gb; asked "
+              "mine.json: was measured with device h100-sxm5-80gb; asked "
               "for is a100-sxm4-40gb");
   ExpectError([] { Adapted(Sample(), {.precision = Precision::kFp16}); },
               ErrorCode::kInvalidArgument,
-              "rows with precision \"fp32\"; asked for is \"fp16\"");
+              "measured with precision \"fp32\"; asked for is \"fp16\"");
   ExpectError([] { Adapted(Sample(), {.autocast = true}); },
               ErrorCode::kInvalidArgument, "autocast false; asked for is true");
   ExpectError(
       [] {
         Predictor::Analytic(
             DeviceCatalog::BuiltIn().FindDevice("a100"), {},
-            {.host = {.name = "his", .factor = 2}, .adaptation = Sample()});
+            {.host = {.name = "his", .factor = 2}, .correction = Sample()});
       },
       ErrorCode::kInvalidArgument,
-      "rows with host without a name; asked for is his");
+      "measured with host without a name; asked for is his");
   sample = Sample();
-  sample.context = "another";
+  sample.scope.context = "another";
   ExpectError([&] { Adapted(sample); }, ErrorCode::kInvalidArgument,
               "environment another; asked for is cuda13");
   // Without an adapted memory the context does not matter; nor does the
   // optimizer where nothing is trained.
   sample[Target::kMemory].reset();
   EXPECT_NO_THROW(Adapted(sample, {.optimizer = Optimizer::kAdam}));
+}
+
+TEST(ApplyCorrection, AsksWhatCallsTheOperatorsForTimesAlone) {
+  Correction sample = Sample();
+  ExpectError([&] { Adapted(sample, {.host = Host::kCpp}); },
+              ErrorCode::kInvalidArgument,
+              "with host \"python\"; asked for is \"cpp\"");
+  sample[Target::kLatency].reset();
+  sample[Target::kEnergy].reset();
+  EXPECT_NO_THROW(Adapted(sample, {.host = Host::kCpp}));
 }
 
 }  // namespace
