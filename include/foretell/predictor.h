@@ -24,6 +24,9 @@
 
 namespace foretell {
 
+namespace cost {
+struct LaunchedStep;
+}  // namespace cost
 namespace learned {
 class LearnedFigures;
 }  // namespace learned
@@ -194,11 +197,23 @@ class Predictor {
   MemoryBreakdown MemoryOf(const OperatorGraph& graph) const;
   void RequireTraced(const OperatorGraph& graph) const;
   void SetHost(const HostSpec& host);
-  void SetContextSaved(std::vector<SliceRatio>& slices) const;
-  void SetLeast(const OperatorGraph& graph, Prediction& prediction) const;
-  void SetOnDevice(const OperatorGraph& graph, Prediction& prediction) const;
+  void PutSimulatedMemory(const OperatorGraph& graph,
+                          Prediction& prediction) const;
   /// Latency and energy of prediction.cost, with their intervals.
   void PutAnalyticTimes(Prediction& prediction) const;
+  std::vector<SliceRatio> SlicesOf(const cost::LaunchedStep& step,
+                                   const CostEstimate& whole) const;
+  /// @name The stages of an answer; each requires the one before it.
+  /// @{
+  struct AnalyticAnswer;
+  struct LearnedAnswer;
+  struct CorrectedAnswer;
+  AnalyticAnswer AnswerAnalytically(const OperatorGraph& graph) const;
+  LearnedAnswer Learn(AnalyticAnswer answer) const;
+  CorrectedAnswer Correct(LearnedAnswer answer) const;
+  /// What the step holds on its device.
+  Prediction PutOnDevice(CorrectedAnswer answer) const;
+  /// @}
 
   DeviceSpec device_;
   ContextModel context_;

@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "foretell/error.h"
 #include "foretell/predictor.h"
 #include "src/core/statistics.h"
-#include "src/core/text.h"
 #include "src/core/units.h"
 #include "src/cost/launched_step.h"
 #include "src/graph/collective.h"
-#include "src/graph/unfolded_convolution.h"
 #include "src/predict/apply_correction.h"
+#include "src/predict/caveats.h"
 #include "src/predict/correction_scope.h"
 #include "src/predict/follow_power_limit.h"
 #include "src/predict/learned_figures.h"
@@ -31,106 +30,6 @@ constexpr double kLatencyFactor = 2.0;
 /// Contains 176 of 178 clean published rows of energy, none of which was fitted
 /// to (docs/energy.md).
 constexpr double kEnergyFactor = 2.0;
-
-bool IsKnown(const Node& node) { return node.kind != OpKind::kOther; }
-
-/// `part / whole`, where nothing is covered entirely.
-double Share(double part, double whole) {
-  return whole > 0 ? part / whole : 1.0;
-}
-
-Coverage CoverageOf(const OperatorGraph& graph, const CostEstimate& cost) {
-  double operators = 0;
-  double macs = 0;
-  double known_macs = 0;
-  double bytes = 0;
-  double known_bytes = 0;
-  std::set<std::string> unknown;
-  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
-    const Node& node = graph.nodes()[i];
-    const double node_macs = static_cast<double>(node.macs);
-    const double node_bytes =
-        cost.nodes[i].bytes_read + cost.nodes[i].bytes_written;
-    macs += node_macs;
-    bytes += node_bytes;
-    if (!IsKnown(node)) {
-      unknown.insert(node.target);
-      continue;
-    }
-    operators += 1;
-    known_macs += node_macs;
-    known_bytes += node_bytes;
-  }
-  return {
-      .operators = Share(operators, static_cast<double>(graph.nodes().size())),
-      .macs = Share(known_macs, macs),
-      .bytes = Share(known_bytes, bytes),
-      .unknown_operators = {unknown.begin(), unknown.end()}};
-}
-
-void WarnOfUnknownOperators(const Prediction& prediction,
-                            std::vector<std::string>& warnings) {
-  const Coverage& coverage = prediction.coverage;
-  if (coverage.unknown_operators.empty()) return;
-  warnings.push_back(
-      "operators of unknown kind, whose cost is guessed from the size of "
-      "their tensors: " +
-      Joined(coverage.unknown_operators));
-}
-
-void WarnOfWeakModels(const OperatorGraph& graph,
-                      std::vector<std::string>& warnings) {
-  const auto has = [&graph](auto predicate) {
-    return std::ranges::any_of(graph.nodes(), predicate);
-  };
-  if (graph.nodes().empty()) {
-    warnings.push_back("the graph has no operators");
-  }
-  if (has([](const Node& node) {
-        return node.kind == OpKind::kRecurrent ||
-               node.kind == OpKind::kRecurrentBackward;
-      })) {
-    warnings.push_back(
-        "recurrent layers: cuDNN's workspace is not counted and latency is a "
-        "guess per step");
-  }
-  if (has([&graph](const Node& node) {
-        return node.macs > 0 && !node.inputs.empty() &&
-               graph.value(node.inputs.front()).type.dtype == DType::kF64;
-      })) {
-    warnings.push_back(
-        "matrix products in double precision are taken at half the FP32 rate");
-  }
-}
-
-void WarnOfUnfolded(const OperatorGraph& graph, const TorchVersion& torch,
-                    std::vector<std::string>& warnings) {
-  const bool unfolds = std::ranges::any_of(
-      graph.nodes(),
-      [&](const Node& node) { return RunsUnfolded(graph, node, torch); });
-  if (!unfolds) return;
-  warnings.push_back(fmt::format(
-      "PyTorch {} runs convolutions of three dimensions in 16 bits without "
-      "cuDNN, slowly and with more memory; 2.8, 2.10 and FP32 use cuDNN",
-      ToString(torch)));
-}
-
-void WarnOfMemory(const DeviceSpec& device, const Prediction& prediction,
-                  std::vector<std::string>& warnings) {
-  const double total_mib = ToMiB(prediction.memory.total);
-  const mig::Fit fit = mig::JudgeMemory(total_mib, prediction.cache_mib,
-                                        static_cast<double>(device.usable_mib));
-  if (fit == mig::Fit::kFits) return;
-  const bool runs = fit == mig::Fit::kFitsWithoutCache;
-  warnings.push_back(fmt::format(
-      "the step {} about {} MiB and {} has {}: {}", runs ? "takes" : "needs",
-      static_cast<std::int64_t>(runs ? total_mib
-                                     : total_mib - prediction.cache_mib),
-      device.name, device.usable_mib,
-      runs ? "it only fits by emptying the allocator's cache, whose time is "
-             "not included"
-           : "latency and energy are hypothetical"));
-}
 
 /// Adds a constant to the context; no context is smaller than nothing.
 void MoveContext(double mib, MemoryBreakdown& memory) {
@@ -169,6 +68,26 @@ void RefuseBadHost(const HostSpec& host) {
 }
 
 }  // namespace
+
+/// By simulation and arithmetic alone.
+struct Predictor::AnalyticAnswer {
+  const OperatorGraph& graph;
+  cost::LaunchedStep step;
+  Prediction prediction;
+};
+
+/// With the figures of trained networks, and the memory without them.
+struct Predictor::LearnedAnswer {
+  const OperatorGraph& graph;
+  SimulatedMemory simulated;
+  Prediction prediction;
+};
+
+/// With all figures final.
+struct Predictor::CorrectedAnswer {
+  const OperatorGraph& graph;
+  Prediction prediction;
+};
 
 Predictor::Predictor(DeviceSpec device, const Run& run,
                      PredictorOptions options)
@@ -214,29 +133,6 @@ MemoryOptions Predictor::ToMemoryOptions() const {
           .torch = run_.torch};
 }
 
-void Predictor::SetLeast(const OperatorGraph& graph,
-                         Prediction& prediction) const {
-  if (!options_.with_least) return;
-  const MemoryOptions options = ToMemoryOptions();
-  const MemoryBreakdown& memory = prediction.memory;
-  prediction.cache_mib =
-      ToMiB(memory.total - LeastMemory(graph, options, memory));
-}
-
-/// What the step holds on its device, once all figures are known.
-void Predictor::SetOnDevice(const OperatorGraph& graph,
-                            Prediction& prediction) const {
-  const double total_mib = prediction[Target::kMemory].value;
-  if (mig::FitsMemory(total_mib, static_cast<double>(device_.usable_mib))) {
-    prediction.on_device_mib = total_mib;
-    return;
-  }
-  if (!options_.with_least) return;
-  const std::optional<std::int64_t> held =
-      MemoryWithin(graph, ToMemoryOptions(), device_.usable_mib * kMiB);
-  if (held) prediction.on_device_mib = ToMiB(*held);
-}
-
 MemoryBreakdown Predictor::MemoryOf(const OperatorGraph& graph) const {
   MemoryBreakdown memory = SimulateMemory(graph, ToMemoryOptions());
   if (options_.correction) {
@@ -245,17 +141,33 @@ MemoryBreakdown Predictor::MemoryOf(const OperatorGraph& graph) const {
   return memory;
 }
 
+void Predictor::PutSimulatedMemory(const OperatorGraph& graph,
+                                   Prediction& prediction) const {
+  prediction.memory = MemoryOf(graph);
+  const MemoryBreakdown& memory = prediction.memory;
+  prediction[Target::kMemory] = {
+      .value = ToMiB(memory.total),
+      .interval = {ToMiB(memory.total_low), ToMiB(memory.total_high)}};
+  if (!options_.with_least) return;
+  prediction.cache_mib =
+      ToMiB(memory.total - LeastMemory(graph, ToMemoryOptions(), memory));
+}
+
 double Predictor::MemoryInGradMode(const Prediction& prediction,
                                    const OperatorGraph& recorded) const {
   return prediction[Target::kMemory].value +
          ToMiB(MemoryOf(recorded).total - prediction.memory.total);
 }
 
-void Predictor::SetContextSaved(std::vector<SliceRatio>& slices) const {
+std::vector<SliceRatio> Predictor::SlicesOf(const cost::LaunchedStep& step,
+                                            const CostEstimate& whole) const {
+  std::vector<SliceRatio> slices =
+      CompareSlices(step, device_, options_.cost, whole);
   for (SliceRatio& slice : slices) {
     const int sms = device_.FindMigProfile(slice.profile).sms;
     slice.context_saved_mib = context_.ContextSavedMib(device_, sms);
   }
+  return slices;
 }
 
 void Predictor::PutAnalyticTimes(Prediction& prediction) const {
@@ -287,90 +199,74 @@ void Predictor::RequireTraced(const OperatorGraph& graph) const {
           "channels_last");
 }
 
-Prediction Predictor::Predict(const OperatorGraph& graph) const {
+Predictor::AnalyticAnswer Predictor::AnswerAnalytically(
+    const OperatorGraph& graph) const {
   RequireTraced(graph);
-  Prediction result{.device = device_.name,
-                    .context = context_.name,
-                    .run = RunOf(graph.info(), run_),
-                    .host = options_.host};
-  result.memory = MemoryOf(graph);
-  SetLeast(graph, result);
-  const cost::LaunchedStep step = cost::LaunchStep(graph, options_.cost);
-  result.cost = cost::EstimateLaunched(step, device_, options_.cost);
-  result[Target::kMemory] = {.value = ToMiB(result.memory.total),
-                             .interval = {ToMiB(result.memory.total_low),
-                                          ToMiB(result.memory.total_high)}};
-  const SimulatedMemory simulated = {result[Target::kMemory], result.cache_mib};
-  PutAnalyticTimes(result);
-  result.bound = BoundOfStep(result.cost, device_, options_.cost);
-  result.gpus = GpusOf(graph);
-  if (options_.with_slices && result.gpus == 1) {
-    result.slices = CompareSlices(step, device_, options_.cost, result.cost);
-    SetContextSaved(result.slices);
+  AnalyticAnswer answer{.graph = graph,
+                        .step = cost::LaunchStep(graph, options_.cost),
+                        .prediction = {.device = device_.name,
+                                       .context = context_.name,
+                                       .run = RunOf(graph.info(), run_),
+                                       .host = options_.host,
+                                       .gpus = GpusOf(graph)}};
+  Prediction& prediction = answer.prediction;
+  PutSimulatedMemory(graph, prediction);
+  prediction.cost = EstimateLaunched(answer.step, device_, options_.cost);
+  PutAnalyticTimes(prediction);
+  prediction.bound = BoundOfStep(prediction.cost, device_, options_.cost);
+  if (options_.with_slices && prediction.gpus == 1) {
+    prediction.slices = SlicesOf(answer.step, prediction.cost);
   }
-  result.coverage = CoverageOf(graph, result.cost);
-  WarnOfUnknownOperators(result, result.warnings);
-  WarnOfWeakModels(graph, result.warnings);
-  WarnOfUnfolded(graph, run_.torch, result.warnings);
-  WarnOfMemory(device_, result, result.warnings);
-  if (learned_ && step.links.empty()) {
+  prediction.coverage = CoverageOf(graph, prediction.cost);
+  prediction.warnings = CaveatsOf(graph, run_.torch, device_, prediction);
+  return answer;
+}
+
+Predictor::LearnedAnswer Predictor::Learn(AnalyticAnswer answer) const {
+  Prediction& prediction = answer.prediction;
+  const SimulatedMemory simulated = {prediction[Target::kMemory],
+                                     prediction.cache_mib};
+  if (learned_ && answer.step.links.empty()) {
     const MemoryOptions memory_options = ToMemoryOptions();
-    LeastFigures least(graph, step, memory_options, result.memory);
-    learned_->Improve({.graph = graph,
-                       .run = result.run,
+    LeastFigures least(answer.graph, answer.step, memory_options,
+                       prediction.memory);
+    learned_->Improve({.graph = answer.graph,
+                       .run = prediction.run,
                        .device = device_,
                        .context = context_,
                        .least = least,
                        .method = options_.method},
-                      result);
+                      prediction);
     if (run_.power_limit_w) {
-      FollowPowerLimit(step, device_, options_.cost, result);
+      FollowPowerLimit(answer.step, device_, options_.cost, prediction);
     }
   }
+  return {answer.graph, simulated, std::move(prediction)};
+}
+
+Predictor::CorrectedAnswer Predictor::Correct(LearnedAnswer answer) const {
   if (options_.correction) {
-    ApplyCorrection(*options_.correction, graph, simulated, result);
+    ApplyCorrection(*options_.correction, answer.graph, answer.simulated,
+                    answer.prediction);
   }
-  SetOnDevice(graph, result);
-  return result;
+  return {answer.graph, std::move(answer.prediction)};
 }
 
-std::string Prediction::Method() const {
-  const std::string& of_memory = (*this)[Target::kMemory].source.method;
-  const std::string& of_latency = (*this)[Target::kLatency].source.method;
-  const std::string& of_energy = (*this)[Target::kEnergy].source.method;
-  if (of_memory == of_latency && of_latency == of_energy) return of_memory;
-  return fmt::format("memory {}; latency {}; energy {}", of_memory, of_latency,
-                     of_energy);
+Prediction Predictor::PutOnDevice(CorrectedAnswer answer) const {
+  Prediction& prediction = answer.prediction;
+  const double total_mib = prediction[Target::kMemory].value;
+  if (mig::FitsMemory(total_mib, static_cast<double>(device_.usable_mib))) {
+    prediction.on_device_mib = total_mib;
+  } else if (options_.with_least) {
+    const std::optional<std::int64_t> held = MemoryWithin(
+        answer.graph, ToMemoryOptions(), device_.usable_mib * kMiB);
+    if (held) prediction.on_device_mib = ToMiB(*held);
+  }
+  return std::move(prediction);
 }
 
-std::vector<std::string> Prediction::AllWarnings() const {
-  std::vector<std::string> all = warnings;
-  for (const Figure& figure : figures) {
-    all.insert(all.end(), figure.warnings.begin(), figure.warnings.end());
-  }
-  return all;
-}
-
-mig::Demand ToDemand(const Prediction& prediction, std::string model) {
-  const Figure& memory = prediction[Target::kMemory];
-  const double latency_ms = prediction[Target::kLatency].value;
-  const double energy_j = prediction[Target::kEnergy].value;
-  mig::Demand demand{.model = std::move(model),
-                     .total_mib = memory.value,
-                     .lo_mib = memory.interval.lo,
-                     .hi_mib = memory.interval.hi,
-                     .cache_mib = prediction.cache_mib,
-                     .latency_ms = latency_ms,
-                     .energy_j = energy_j,
-                     .gpus = prediction.gpus};
-  for (const SliceRatio& slice : prediction.slices) {
-    demand.slices.push_back({.profile = slice.profile,
-                             .latency_ms = latency_ms * slice.latency,
-                             .energy_j = energy_j * slice.energy,
-                             .context_saved_mib = std::min(
-                                 slice.context_saved_mib, memory.interval.lo)});
-  }
-  return demand;
+Prediction Predictor::Predict(const OperatorGraph& graph) const {
+  return PutOnDevice(Correct(Learn(AnswerAnalytically(graph))));
 }
 
 }  // namespace foretell

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "foretell/predictor.h"
+
+namespace foretell {
+
+/// How much of `graph` is known; `cost` is its estimate.
+Coverage CoverageOf(const OperatorGraph& graph, const CostEstimate& cost);
+
+/// Prediction::warnings: what makes an analytic `prediction` of `graph` on
+/// `device` doubtful. Requires its coverage and simulated memory.
+std::vector<std::string> CaveatsOf(const OperatorGraph& graph,
+                                   const TorchVersion& torch,
+                                   const DeviceSpec& device,
+                                   const Prediction& prediction);
+
+}  // namespace foretell
