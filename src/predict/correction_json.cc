@@ -1,181 +1,175 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "foretell/correction.h"
 #include "src/core/document_kind.h"
-#include "src/core/json_object.h"
+#include "src/core/json_fields.h"
 #include "src/core/json_text.h"
-#include "src/predict/correction_scope_json.h"
 
 namespace foretell {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kOfAnyModel = "adaptation";
 constexpr std::string_view kOfOneModel = "calibration";
-
 // Far beyond what any row can show, and small enough for exp().
 constexpr double kLargestLog = 20;
 constexpr double kLargestMib = 1e6;
 constexpr double kLargestRate = 1e30;
 constexpr double kLargestHostFactor = 1e3;
+constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr int kMostRows = 1'000'000'000;
 constexpr int kMostPowers = 64;
-constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
+constexpr NameTable<3> kPlaces = {"batch", "length", "field"};
 
-Json ErrorsJson(const RowErrors& errors) {
-  return {{"median", errors.median}, {"mean", errors.mean}};
+void DescribeErrors(JsonFields& fields, RowErrors& errors) {
+  fields.Number("median", errors.median, 0, kLargest);
+  fields.Number("mean", errors.mean, 0, kLargest);
 }
 
-Json FigureJson(const CorrectedFigure& figure) {
-  return {{"rows", figure.rows},
-          {"error_before", ErrorsJson(figure.before)},
-          {"error_after", ErrorsJson(figure.after)},
-          {"largest_residual", figure.largest_residual},
-          {"half_width", figure.half_width ? Json(*figure.half_width) : Json()},
-          {"corrects", figure.corrects}};
-}
-
-Json HostJson(const HostSpec& host) {
-  return {{"name", host.IsNamed() ? Json(host.name) : Json()},
-          {"factor", host.factor},
-          {"spread", host.spread}};
-}
-
-HostSpec ReadHost(JsonObject object) {
-  HostSpec host{.factor = object.Number("factor", 1 / kLargestHostFactor,
-                                        kLargestHostFactor),
-                .spread = object.Number("spread", 1, kLargestHostFactor)};
-  object.Read("name", host.name);
-  object.Finish();
-  return host;
-}
-
-RowErrors ReadErrors(JsonObject object) {
-  const RowErrors errors{.median = object.Number("median", 0, kLargest),
-                         .mean = object.Number("mean", 0, kLargest)};
-  object.Finish();
-  return errors;
-}
-
-CorrectedFigure ReadFigure(JsonObject& object) {
-  CorrectedFigure figure{
-      .rows = static_cast<int>(object.Int("rows", 1, kMostRows)),
-      .before = ReadErrors(object.Object("error_before")),
-      .after = ReadErrors(object.Object("error_after")),
-      .largest_residual = object.Number("largest_residual", 0, kLargestLog),
-      .corrects = object.Strings("corrects")};
-  if (object.IsGiven("half_width")) {
-    figure.half_width = object.Number("half_width", 0, kLargestLog);
+void DescribeFigure(JsonFields& fields, CorrectedFigure& figure) {
+  fields.Int("rows", figure.rows, 1, kMostRows);
+  fields.Object("error_before", [&](JsonFields& errors) {
+    DescribeErrors(errors, figure.before);
+  });
+  fields.Object("error_after", [&](JsonFields& errors) {
+    DescribeErrors(errors, figure.after);
+  });
+  fields.Number("largest_residual", figure.largest_residual, 0, kLargestLog);
+  if (fields.IsGivenOrNull("half_width", figure.half_width.has_value())) {
+    if (!figure.half_width) figure.half_width.emplace();
+    fields.Number("half_width", *figure.half_width, 0, kLargestLog);
   }
-  return figure;
+  fields.Texts("corrects", figure.corrects);
 }
 
-void ReadLatency(JsonObject object, Correction& correction) {
+void DescribeHost(JsonFields& fields, HostSpec& host) {
+  if (fields.IsGivenOrNull("name", host.IsNamed())) {
+    fields.Text("name", host.name);
+  }
+  fields.Number("factor", host.factor, 1 / kLargestHostFactor,
+                kLargestHostFactor);
+  fields.Number("spread", host.spread, 1, kLargestHostFactor);
+}
+
+void DescribeLatency(JsonFields& fields, CorrectionTerms& terms) {
+  constexpr double kLowestRate = 1 / kLargestRate;
+  fields.Number("level", terms.level, -kLargestLog, kLargestLog);
+  fields.Number("exponent", terms.exponent, -kLargestLog, kLargestLog);
+  fields.Number("reference_rate", terms.reference_rate, kLowestRate,
+                kLargestRate);
+  fields.Number("lowest_rate", terms.lowest_rate, kLowestRate, kLargestRate);
+  fields.Number("highest_rate", terms.highest_rate, terms.lowest_rate,
+                kLargestRate);
+}
+
+void DescribeFigures(JsonFields& fields, Correction& correction) {
   CorrectionTerms& terms = correction.terms;
-  const auto rate = [&object](const char* key) {
-    return object.Number(key, 1 / kLargestRate, kLargestRate);
+  fields.Int("rows", correction.rows, 1, kMostRows);
+  fields.Int("networks", correction.networks, 1, kMostRows);
+  fields.Object("host",
+                [&](JsonFields& host) { DescribeHost(host, terms.host); });
+  const auto figure = [&](Target target, const char* key, auto describe) {
+    fields.OptionalObject(key, correction[target],
+                          [&](JsonFields& in, CorrectedFigure& shown) {
+                            describe(in);
+                            DescribeFigure(in, shown);
+                          });
   };
-  terms.level = object.Number("level", -kLargestLog, kLargestLog);
-  terms.exponent = object.Number("exponent", -kLargestLog, kLargestLog);
-  terms.reference_rate = rate("reference_rate");
-  terms.lowest_rate = rate("lowest_rate");
-  terms.highest_rate = rate("highest_rate");
-  if (terms.lowest_rate > terms.highest_rate) {
-    object.Fail("lowest_rate",
-                fmt::format("is {}, above the highest_rate {}",
-                            terms.lowest_rate, terms.highest_rate));
+  figure(Target::kLatency, "latency",
+         [&](JsonFields& in) { DescribeLatency(in, terms); });
+  figure(Target::kMemory, "memory", [&](JsonFields& in) {
+    in.Number("constant_mib", terms.memory_mib, -kLargestMib, kLargestMib);
+  });
+  figure(Target::kEnergy, "energy", [&](JsonFields& in) {
+    in.Number("level", terms.energy_level, -kLargestLog, kLargestLog);
+  });
+}
+
+void DescribeFactor(JsonFields& fields, ScopeFactor& factor) {
+  fields.Text("name", factor.name);
+  fields.Named("place", factor.place, kPlaces);
+  fields.Number("lowest", factor.lowest, 0, kLargest);
+  fields.Number("highest", factor.highest, factor.lowest, kLargest);
+  if (factor.place != ScopeFactor::Place::kLength) return;
+  fields.Text("input", factor.input);
+  fields.Int("dim", factor.dim, 0, kMostPowers);
+}
+
+void DescribeRange(JsonFields& fields, ScopeRange& range) {
+  fields.Int("lowest", range.lowest, 0, kMostCount);
+  fields.Int("highest", range.highest, range.lowest, kMostCount);
+}
+
+void DescribeSize(JsonFields& fields, ScopeSize& size,
+                  const std::vector<ScopeFactor>& factors) {
+  if (fields.IsGiven("size", size.size.has_value())) {
+    if (!size.size) size.size.emplace();
+    fields.Int("size", *size.size, 0, kMostCount);
   }
-  correction[Target::kLatency] = ReadFigure(object);
-  object.Finish();
+  if (!fields.IsGiven("factor", !size.factor.empty())) return;
+  fields.Text("factor", size.factor);
+  fields.Require(
+      std::ranges::count(factors, size.factor, &ScopeFactor::name) > 0,
+      "factor",
+      fmt::format("is '{}', which is not one of the factors", size.factor));
 }
 
-void ReadOthers(JsonObject& root, Correction& correction) {
-  if (root.IsGiven("memory")) {
-    JsonObject memory = root.Object("memory");
-    correction.terms.memory_mib =
-        memory.Number("constant_mib", -kLargestMib, kLargestMib);
-    correction[Target::kMemory] = ReadFigure(memory);
-    memory.Finish();
-  }
-  if (root.IsGiven("energy")) {
-    JsonObject energy = root.Object("energy");
-    correction.terms.energy_level =
-        energy.Number("level", -kLargestLog, kLargestLog);
-    correction[Target::kEnergy] = ReadFigure(energy);
-    energy.Finish();
-  }
+void DescribeStep(JsonFields& fields, ScopeStep& step,
+                  const std::vector<ScopeFactor>& factors) {
+  fields.Object("operators",
+                [&](JsonFields& in) { DescribeRange(in, step.operators); });
+  fields.Object("parameters",
+                [&](JsonFields& in) { DescribeRange(in, step.parameters); });
+  fields.Objects("inputs", step.inputs, [&](JsonFields& in, ScopeInput& input) {
+    in.Text("name", input.name);
+    in.Objects("shape", input.shape, [&](JsonFields& dim, ScopeSize& size) {
+      DescribeSize(dim, size, factors);
+    });
+  });
 }
 
-void ReadFigures(JsonObject& root, Correction& correction) {
-  correction.rows = static_cast<int>(root.Int("rows", 1, kMostRows));
-  correction.networks = static_cast<int>(root.Int("networks", 1, kMostRows));
-  correction.terms.host = ReadHost(root.Object("host"));
-  if (root.IsGiven("latency")) ReadLatency(root.Object("latency"), correction);
-  ReadOthers(root, correction);
-}
-
-Json FiguresJson(const Correction& correction) {
-  const CorrectionTerms& terms = correction.terms;
-  Json json = {{"rows", correction.rows},
-               {"networks", correction.networks},
-               {"host", HostJson(terms.host)}};
-  const auto add = [&](Target target, const char* name, Json values) {
-    if (!correction[target]) return;
-    values.update(FigureJson(*correction[target]));
-    json[name] = std::move(values);
-  };
-  add(Target::kLatency, "latency",
-      {{"level", terms.level},
-       {"exponent", terms.exponent},
-       {"reference_rate", terms.reference_rate},
-       {"lowest_rate", terms.lowest_rate},
-       {"highest_rate", terms.highest_rate}});
-  add(Target::kMemory, "memory", {{"constant_mib", terms.memory_mib}});
-  add(Target::kEnergy, "energy", {{"level", terms.energy_level}});
-  return json;
-}
-
-GapTerm ReadTerm(JsonObject& object, std::size_t factors) {
-  GapTerm term{object.Number("coefficient", -kLargest, kLargest),
-               object.Ints("powers", 0, kMostPowers)};
-  if (term.powers.size() != factors) {
-    object.Fail("powers", fmt::format("has {} numbers, expected {}",
-                                      term.powers.size(), factors));
-  }
-  object.Finish();
-  return term;
-}
-
-void ReadGap(JsonObject& root, Correction& correction) {
-  correction.rows = static_cast<int>(root.Int("runs", 1, kMostRows));
+void DescribeGap(JsonFields& fields, Correction& correction) {
+  CorrectionScope& scope = correction.scope;
+  std::optional<CorrectedFigure>& memory = correction[Target::kMemory];
+  if (!memory) memory.emplace();
+  double largest_error = std::expm1(memory->largest_residual);
+  fields.Text("model", scope.model);
+  fields.Text("measured_on", scope.measured_on);
+  fields.Int("runs", correction.rows, 1, kMostRows);
+  fields.Number("error_left_out", memory->after.mean, 0, kLargest);
+  fields.Number("largest_error_left_out", largest_error, 0, kLargest);
   correction.networks = 1;
-  correction[Target::kMemory] = CorrectedFigure::OfOneModel(
-      correction.rows, root.Number("error_left_out", 0, kLargest),
-      root.Number("largest_error_left_out", 0, kLargest));
-  for (JsonObject& term : root.Objects("gap_mib")) {
-    correction.terms.gap.push_back(
-        ReadTerm(term, correction.scope.factors.size()));
-  }
+  memory = CorrectedFigure::OfOneModel(correction.rows, memory->after.mean,
+                                       largest_error);
+  fields.Objects("factors", scope.factors, &DescribeFactor);
+  fields.OptionalObject("step", scope.step,
+                        [&](JsonFields& in, ScopeStep& step) {
+                          DescribeStep(in, step, scope.factors);
+                        });
+  fields.Objects(
+      "gap_mib", correction.terms.gap, [&](JsonFields& in, GapTerm& term) {
+        in.Number("coefficient", term.coefficient, -kLargest, kLargest);
+        in.Ints("powers", term.powers, 0, kMostPowers);
+        in.Require(term.powers.size() == scope.factors.size(), "powers",
+                   fmt::format("has {} numbers, expected {}",
+                               term.powers.size(), scope.factors.size()));
+      });
 }
 
-Json GapJson(const Correction& correction) {
-  const CorrectedFigure& memory = *correction[Target::kMemory];
-  Json json = {{"runs", correction.rows},
-               {"error_left_out", memory.after.mean},
-               {"largest_error_left_out", std::expm1(memory.largest_residual)},
-               {"gap_mib", Json::array()}};
-  for (const GapTerm& term : correction.terms.gap) {
-    json["gap_mib"].push_back(
-        {{"coefficient", term.coefficient}, {"powers", term.powers}});
-  }
-  return json;
+/// All fields except for the version and the run.
+void Describe(JsonFields& fields, bool of_one_model, Correction& correction) {
+  fields.Text("device", correction.scope.device);
+  fields.Text("environment", correction.scope.context);
+  (of_one_model ? DescribeGap : DescribeFigures)(fields, correction);
 }
 
 bool ReadIsOfOneModel(JsonObject& root) {
@@ -202,11 +196,13 @@ CorrectedFigure CorrectedFigure::OfOneModel(int runs, double mean_error,
 
 std::string CorrectionToJson(const Correction& correction) {
   const bool of_one_model = correction.scope.IsOfOneModel();
-  Json json = {{"format", of_one_model ? kOfOneModel : kOfAnyModel},
-               {"schema_version", kCorrectionSchemaVersion}};
-  json.update(ScopeToJson(correction.scope));
-  json["run"] = Json::parse(RunToJson(correction.scope.run));
-  json.update(of_one_model ? GapJson(correction) : FiguresJson(correction));
+  nlohmann::ordered_json json = {
+      {"format", of_one_model ? kOfOneModel : kOfAnyModel},
+      {"schema_version", kCorrectionSchemaVersion},
+      {"run", nlohmann::ordered_json::parse(RunToJson(correction.scope.run))}};
+  JsonFields fields(json);
+  Correction written = correction;
+  Describe(fields, of_one_model, written);
   return DumpJson(std::move(json)) + "\n";
 }
 
@@ -217,12 +213,12 @@ Correction CorrectionFromJson(std::string_view json,
   JsonObject root(document, origin, "");
   const bool of_one_model = ReadIsOfOneModel(root);
   root.RequireSchemaVersion(kCorrectionSchemaVersion);
-  Correction correction{.origin = origin,
-                        .scope = ReadScope(root, of_one_model)};
+  Correction correction{.origin = origin};
+  JsonFields fields(root);
+  Describe(fields, of_one_model, correction);
   root.Object("run");  // Its own reader reports errors in its fields.
   correction.scope.run =
       RunFromJson(document.at("run").dump(), origin + ": run");
-  (of_one_model ? ReadGap : ReadFigures)(root, correction);
   root.Finish();
   return correction;
 }

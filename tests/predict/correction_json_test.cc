@@ -113,7 +113,7 @@ TEST(CorrectionJson, NamesTheFieldThatIsWrong) {
   ExpectRefused("adaptation", "/host/factor", 0, "host.factor");
   ExpectRefused("adaptation", "/latency/level", "much", "latency.level");
   ExpectRefused("adaptation", "/latency/lowest_rate", 1e12,
-                "above the highest_rate");
+                "latency.highest_rate");
   ExpectRefused("adaptation", "/networks", 0, "networks");
   ExpectRefused("adaptation", "/run/mode", "both", "mode");
   ExpectRefused("adaptation", "/gap_mib", Parsed::array(), "gap_mib");
