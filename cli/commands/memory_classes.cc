@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/commands/answer_for_models.h"
-#include "cli/commands/command.h"
+#include "cli/commands/memory_classes.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/print/progress_bar.h"
@@ -267,8 +267,7 @@ void AddLearning(CLI::App& command, LearnCommand& options) {
 
 void AddLearn(CLI::App& app, ExitCode& exit_code) {
   auto train = std::make_shared<LearnCommand>();
-  CLI::App* command =
-      app.add_subcommand("train", "Train an ensemble for `classify`");
+  CLI::App* command = app.add_subcommand("train", "Fit an ensemble");
   AddLearning(*command, *train);
   command->add_option("-o,--out", train->out, "Checkpoint to write")
       ->required();
@@ -297,10 +296,11 @@ void AddLearn(CLI::App& app, ExitCode& exit_code) {
 
 void AddMemoryClasses(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "memory-classes", "Train memory classifiers for `classify`");
+      "memory-classes", "Classes of training memory by GPUMemNet's networks");
   command->require_subcommand(1);
   AddInputs(*command, exit_code);
   AddLearn(*command, exit_code);
+  AddMemoryClassesClassify(*command, exit_code);
 }
 
 }  // namespace foretell::cli

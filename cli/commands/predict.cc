@@ -10,7 +10,6 @@
 #include "cli/commands/command.h"
 #include "cli/commands/predict_in_jobs.h"
 #include "cli/commands/suggest_change.h"
-#include "cli/flags/loop_flags.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/run_flags.h"
@@ -89,14 +88,6 @@ class PredictPage {
   nlohmann::ordered_json step_;  ///< Null until a step was looked at.
 };
 
-std::vector<std::string> SetupOf(const PredictOptions& options) {
-  std::vector<std::string> words = LoopWords(options.model.loop);
-  if (options.predictor.expandable_segments) {
-    words.emplace_back("--expandable-segments");
-  }
-  return words;
-}
-
 /// Predicts models with what is made once for all of them.
 class ModelPredictor {
  public:
@@ -125,7 +116,7 @@ class ModelPredictor {
   Report Answer(const Program& program, const Trace& trace) {
     Report report = AnswerTrace(predictor_, program, trace,
                                 {.mig = rule_, .in_grad_mode = in_grad_mode_});
-    report.setup = SetupOf(options_);
+    report.setup = SetupWords(options_.model, options_.predictor);
     if (IsInFull(options_)) {
       report.suggestion = changes_.Find(program, trace, report);
     }

@@ -56,6 +56,7 @@ constexpr GroupRow kRows[] = {
     {"--no-color", "Output"},
     {"--out", "Output"},
     {"--verbose", "Output"},
+    {"--width", "Output"},
     {"--adaptation", kAdvanced},
     {"--checkpoint", kAdvanced},
     {"--convert", kAdvanced},

@@ -1,5 +1,6 @@
 #include "cli/flags/run_flags.h"
 
+#include "cli/flags/loop_flags.h"
 #include "cli/flags/named_flag.h"
 #include "foretell/error.h"
 #include "src/core/files.h"
@@ -151,6 +152,15 @@ Predictor PredictorFlags::Make(const Run& run, bool with_least) const {
   PredictorOptions options = ToOptions(catalog);
   options.with_least = with_least;
   return Predictor::Make(catalog.FindDevice(device.device), run, options);
+}
+
+std::vector<std::string> SetupWords(const ModelOptions& model,
+                                    const PredictorFlags& predictor) {
+  std::vector<std::string> words = LoopWords(model.loop);
+  if (predictor.expandable_segments) {
+    words.emplace_back("--expandable-segments");
+  }
+  return words;
 }
 
 }  // namespace foretell::cli

@@ -39,4 +39,9 @@ struct PredictorFlags {
   Predictor Make(const Run& run, bool with_least = true) const;
 };
 
+/// The flags of a training step, and of the allocator, that differ from
+/// PyTorch's default: LoopWords, "--expandable-segments".
+std::vector<std::string> SetupWords(const ModelOptions& model,
+                                    const PredictorFlags& predictor);
+
 }  // namespace foretell::cli

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Judges classes of training memory on GPUMemNet's rows, and learns those shipped.
+"""Judges classes of training memory on GPUMemNet's rows.
 
-    scripts/studies/memory_classes.py --work FOLDER [--limit SET=N …] [--train]
-                                      [--picture FILE.svg]
+    scripts/studies/memory_classes.py --work FOLDER [--limit SET=N …] [--picture FILE.svg]
 
 Rebuilds the networks of GPUMemNet's tables, has `foretell-lab memory-classes inputs` read
 what estimators see of them, and prints the tables of docs/classify.md: accuracy and the
 share answered too low, by three-fold cross-validation, beside the published ones and
 other estimates rounded to the same classes. `--limit` takes at most so many rows of a set,
-drawn with a fixed seed; a set without rows is judged in no table. `--train` writes the checkpoints of
-data/predictors/classes instead. FOLDER keeps networks, inputs and answers for the next
-call. Reads tables of ../shared beside the repository; needs torch.
+drawn with a fixed seed; a set without rows is judged in no table. FOLDER keeps networks,
+inputs and answers for the next call. Reads tables of ../shared beside the repository;
+needs torch.
 """
 
 import argparse
@@ -56,9 +55,6 @@ QUESTIONS = (
              {"mlp": (.848, .107), "transformer": (.858, .064)}),
     Question("timm's networks, 8,000 MiB", ("timm",), LARGE, {}),
 )
-# What is learned for `foretell classify`.
-SHIPPED = {"mlp": (("mlp-1", "mlp-2"), SMALL),
-           "any": (("cnn", "cnn-blocks", "transformer", "timm"), LARGE)}
 
 
 def drawn(runs, limits):
@@ -281,24 +277,12 @@ def print_checked(files):
         print(f"| {name} | {equal} | {rows} |")
 
 
-def train(files, target):
-    for name, (sets, edges) in SHIPPED.items():
-        for estimator in ("mlp", "transformer"):
-            foretell.show(
-                "memory-classes", "train",
-                *(files[kind] for kind in sets if kind in files),
-                "--edges", edges, "--estimator", estimator, "--out",
-                target / f"{name}-by-{estimator}.safetensors")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work", required=True, type=pathlib.Path,
                         help="folder for networks, inputs and answers")
     parser.add_argument("--limit", type=limit_of, nargs="+", default=(),
                         help="most rows of a set: cnn=500")
-    parser.add_argument("--train", action="store_true",
-                        help="write the checkpoints that are shipped")
     parser.add_argument("--picture", help="SVG to draw the tables in, too")
     options = parser.parse_args()
     published.need(*class_runs.TABLES)
@@ -306,9 +290,6 @@ def main():
     runs = list(drawn(class_runs.runs(), dict(options.limit)))
     with published.unpacked(published.TRAINING_TRACES) as timm:
         files = read_inputs(runs, options.work, timm)
-    if options.train:
-        train(files, foretell.ROOT / "data" / "predictors" / "classes")
-        return
     print_checked(files)
     panels = [print_question(question, files, options.work)
               for question in QUESTIONS if files.keys() >= set(question.sets)]

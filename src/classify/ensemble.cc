@@ -32,11 +32,11 @@ EstimatorOptions OptionsOf(const EnsembleInfo& info, int member) {
 
 }  // namespace
 
-int ClassAnswer::NotExceeded(double probability) const {
+int ClassAnswer::Cautious() const {
   double below = 0;
   for (std::size_t i = 0; i < probabilities.size(); ++i) {
     below += probabilities[i];
-    if (below >= probability) return static_cast<int>(i);
+    if (below >= kCaution) return static_cast<int>(i);
   }
   return static_cast<int>(probabilities.size()) - 1;
 }

@@ -20,12 +20,11 @@ namespace foretell::classify {
 struct ClassAnswer {
   std::vector<double> probabilities;  ///< By class; they sum to 1.
 
-  /// The answer: of classes that are nearly as likely the higher one, because a
-  /// step that needs more than predicted fails. NotExceeded(kCaution).
-  int Cautious() const { return NotExceeded(kCaution); }
+  /// The answer: the lowest class that is not exceeded with kCaution. Of
+  /// classes that are nearly as likely it is the higher one, because a step
+  /// that needs more than predicted fails.
+  int Cautious() const;
   static constexpr double kCaution = 0.6;
-  /// The lowest class that is not exceeded with this probability.
-  int NotExceeded(double probability) const;
 };
 
 /// What an ensemble is made of and for.

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "src/classify/built_in.h"
 #include "src/classify/fit_ensemble.h"
 #include "src/network/sealed.h"
 #include "tests/classify/toy_steps.h"
@@ -61,19 +60,6 @@ TEST(ClassCheckpoint, RefusesWhatItCannotRead) {
          "tensors");
   expect(ErrorCode::kCorrupt, Changed("activation_cos", "activation_tan"),
          "numbers");
-}
-
-TEST(BuiltInEnsemble, HasClassesForTheKindOfNetwork) {
-  StepInputs step = ToyStep(3000).inputs;
-  EXPECT_TRUE(IsFullyConnected(step));
-  EXPECT_EQ(BuiltInEnsemble(step, EstimatorKind::kMlp).info().classes,
-            MemoryClasses({2000, 3000, 4000, 5000}));
-  step.layers.push_back({LayerKind::kConvolution, 1, 1});
-  EXPECT_FALSE(IsFullyConnected(step));
-  const EnsembleInfo& any =
-      BuiltInEnsemble(step, EstimatorKind::kTransformer).info();
-  EXPECT_EQ(any.classes, MemoryClasses({8000, 16000, 24000, 32000, 40000}));
-  EXPECT_EQ(any.kind, EstimatorKind::kTransformer);
 }
 
 }  // namespace

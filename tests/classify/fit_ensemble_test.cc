@@ -29,11 +29,9 @@ int Hits(const Ensemble& ensemble, const std::vector<LabelledStep>& steps) {
 }
 
 TEST(ClassAnswer, NamesTheLowestClassThatIsNotExceeded) {
-  const ClassAnswer answer{{0.2, 0.35, 0.35, 0.1}};
-  EXPECT_EQ(answer.NotExceeded(0.15), 0);
-  EXPECT_EQ(answer.NotExceeded(0.85), 2);
-  EXPECT_EQ(answer.NotExceeded(0.99), 3);
-  EXPECT_EQ(answer.Cautious(), 2);
+  EXPECT_EQ((ClassAnswer{{0.7, 0.2, 0.1}}.Cautious()), 0);
+  EXPECT_EQ((ClassAnswer{{0.2, 0.35, 0.35, 0.1}}.Cautious()), 2);
+  EXPECT_EQ((ClassAnswer{{0, 0.5, 0.05}}.Cautious()), 2);
 }
 
 /// Steps of which the simulation says too little.

@@ -76,7 +76,7 @@ TEST(CommandTable, LabHasAllAndForetellWhatPredicts) {
   EXPECT_THAT(
       only_in_lab,
       ElementsAre("fit", "calibrate", "plan", "measure", "dataset", "train",
-                  "evaluate", "compare-networks", "cross-validate", "classify",
+                  "evaluate", "compare-networks", "cross-validate",
                   "memory-classes", "serve", "serve-worker"));
 }
 

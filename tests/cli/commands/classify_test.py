@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of `classify`."""
+"""Tests of `classify` and `memory-classes`."""
 
 import json
 import pathlib
@@ -12,53 +12,61 @@ from calls import ONNX, SCRIPT, OK, USAGE, MODEL_FAILED, run
 class Classify(unittest.TestCase):
     STEP = (SCRIPT, "--input", "f32[8,3,64,64]")
 
-    def classify(self, *arguments):
-        outcome = run("classify", *arguments, "--json")
+    def results(self, *arguments):
+        outcome = run(*arguments, "--json")
         self.assertEqual(outcome.returncode, OK, outcome.stderr)
-        (result,) = json.loads(outcome.stdout)["results"]
+        return json.loads(outcome.stdout)["results"]
+
+    def classify(self, *arguments):
+        (result,) = self.results("classify", *arguments)
         return result
 
-    def test_gives_probabilities_of_every_class(self):
-        found = self.classify(*self.STEP)
-        classes = found["classes"]
-        self.assertAlmostEqual(sum(one["probability"] for one in classes), 1,
-                               delta=1e-4)
-        for below, above in zip(classes, classes[1:]):
-            self.assertEqual(below["to_mib"], above["from_mib"])
-        self.assertLessEqual(found["class"]["index"],
-                             found["not_exceeded_99"]["index"])
-        (warning,) = found["warnings"]
-        self.assertIn("traced in eval()", warning)
+    def test_rounds_the_memory_that_predict_says(self):
+        for flags in ((), ("--optimizer", "sgd"),
+                      ("--device", "rtx-4090", "--autocast")):
+            step = (*self.STEP, *flags)
+            (predicted,) = self.results("predict", *step, "--mode", "training")
+            found = self.classify(*step, "--width", "100")
+            self.assertEqual(found["memory_mib"],
+                             predicted["memory"]["total_mib"])
+            for field in ("device", "environment", "optimizer", "precision",
+                          "setup"):
+                self.assertEqual(found[field], predicted[field])
+            index = int(found["memory_mib"] // 100)
+            self.assertEqual(found["class"],
+                             {"index": index, "from_mib": 100 * index,
+                              "to_mib": 100 * index + 100})
+            self.assertTrue(found["fits"])
+
+    def test_names_the_nearest_edge(self):
+        memory = self.classify(*self.STEP)["memory_mib"]
+        for width, edge, place in ((memory * .99, memory * .99, "1.0 % above"),
+                                   (memory * 1.01, memory * 1.01, "1.0 % below"),
+                                   (memory * 3, memory * 3, "66.7 % below")):
+            found = self.classify(*self.STEP, "--width", width)
+            self.assertAlmostEqual(found["nearest_edge_mib"], edge, delta=1e-6)
+            self.assertIn(f" MiB, {place} ",
+                          run("classify", *self.STEP, "--width", width).stdout)
+
+    def test_says_what_does_not_fit(self):
+        step = ("zoo:vgg19", "--batch", "512", "--device", "rtx-4060")
+        self.assertFalse(self.classify(*step)["fits"])
+        self.assertIn(" MiB, does not fit\n", run("classify", *step).stdout)
 
     def test_says_which_step_it_is(self):
         text = run("classify", *self.STEP, "--precision", "bf16",
-                   "--parallel", "ddp:4").stdout
-        self.assertIn("training with adam, bf16, batch 8, --parallel ddp:4\n"
-                      "on a100-sxm4-40gb, environment cuda12-eager\n", text)
-
-    def test_warns_of_steps_unlike_those_it_learned_from(self):
-        for flags in (("--precision", "bf16"), ("--accumulate", "2"),
-                      ("--optimizer", "adagrad")):
-            *_, warning = self.classify(*self.STEP, *flags)["warnings"]
-            self.assertIn("classes were learned from steps of adam and momentum "
-                          "in fp32", warning)
-
-    def test_knows_the_optimizers_of_each_kind_of_network(self):
-        momentum = ("--optimizer", "momentum")
-        (warning,) = self.classify(*self.STEP, *momentum)["warnings"]
-        self.assertIn("traced in eval()", warning)
-        (warning,) = self.classify("zoo:mlp", "--batch", "8",
-                                   *momentum)["warnings"]
-        self.assertIn("learned from steps of adam in fp32", warning)
-        self.assertIn("this one has momentum, fp32", warning)
+                   "--parallel", "ddp:4", "--device", "a30").stdout
+        self.assertIn("training with adamw, bf16, batch 8, --parallel ddp:4\n"
+                      "on a30, environment ", text)
 
     def test_warns_of_what_an_export_has_lost(self):
         step = (ONNX, "--batch", "8")
         warnings = self.classify(*step)["warnings"]
         self.assertIn("batch norms", " ".join(warnings))
-        text = run("classify", *step).stdout
+        outcome = run("classify", *step)
         for warning in warnings:
-            self.assertIn(f"warning: {warning}\n", text)
+            self.assertIn(f"foretell: warning: {ONNX}: {warning}\n",
+                          outcome.stderr)
 
     def test_answers_the_others_where_one_model_fails(self):
         outcome = run("classify", "none.onnx", "zoo:resnet18", "--batch", "4",
@@ -101,8 +109,18 @@ class Classify(unittest.TestCase):
                 (learned["file"], learned["estimator"], learned["members"],
                  learned["edges_mib"], learned["sets"], learned["steps"]),
                 (out, "mlp", 1, [4000, 8000], ["mine"], 8))
-            found = self.classify(*self.STEP, "--checkpoint", out)
-            self.assertEqual(found["sets"], ["mine"])
+            by_ensemble = ("memory-classes", "classify", *self.STEP,
+                           "--checkpoint", out)
+            (found,) = self.results(*by_ensemble)
+            self.assertEqual((found["sets"], found["optimizer"]),
+                             (["mine"], "adam"))
+            classes = found["classes"]
+            self.assertAlmostEqual(sum(one["probability"] for one in classes), 1,
+                                   delta=1e-4)
+            self.assertEqual([(one["from_mib"], one["to_mib"]) for one in classes],
+                             [(0, 4000), (4000, 8000), (8000, None)])
+            self.assertIn("on a100-sxm4-40gb, environment cuda12-eager\n",
+                          run(*by_ensemble).stdout)
             outcome = run("memory-classes", "cross-validate", inputs,
                           "--members", "1", "--epochs", "1", "--edges",
                           "4000,8000", "--folds", "2")

@@ -34,8 +34,6 @@ REFUSED = (
     (("mig", "layouts", "--count"), "--all", "--count counts all of them", None),
     (("mig", "pack", "--job", "a=1000"), "--batch 8", "name a model", (ONNX,)),
     (("zoo", "list"), "--count", "add --sweep", ("--sweep", "dippm")),
-    (("classify", ONNX, "--checkpoint", "mine"), "--estimator mlp",
-     "chooses a built-in estimator", None),
     (("fit", "rows.csv", "--target", "memory"), "--points 20", "add --sweep", None),
     (("fit", "rows.csv", "--target", "memory"), "--device a30", "add --sweep", None),
     (("fit", ONNX, "--target", "memory", "--sweep", "batch=1..64"), "--held-out 0.5",

@@ -15,7 +15,6 @@ FOOTPRINT = DATA / "footprints/sort-f32.json"
 DEVICE = DATA / "devices/a30.json"
 HOST = DATA / "hosts/reference.json"
 ENVIRONMENTS = DATA / "environments.json"
-CLASSES = DATA / "predictors/classes/any-by-mlp.safetensors"
 NETWORK = DATA / "predictors/memory-training.safetensors"
 PREDICT = ("predict", "zoo:vgg11", "--batch", "1")
 
@@ -24,8 +23,21 @@ class WrongFiles(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.adaptation = pathlib.Path(folder.name) / "adaptation.json"
+        self.folder = pathlib.Path(folder.name)
+        self.adaptation = self.folder / "adaptation.json"
         self.adaptation.write_text(ADAPTATION)
+
+    def classes(self):
+        """A checkpoint of `memory-classes train`."""
+        table, inputs, out = (self.folder / name
+                              for name in ("runs.csv", "inputs.jsonl", "classes"))
+        table.write_text("name,set,model,input,batch,optimizer,memory_mib\n"
+                         "a,mine,zoo:mlp,,8,adam,1000\n"
+                         "b,mine,zoo:mlp,,16,adam,9000\n")
+        run("memory-classes", "inputs", table, "--out", inputs)
+        run("memory-classes", "train", inputs, "--out", out, "--members", "1",
+            "--epochs", "1", "--edges", "8000")
+        return out
 
     def test_are_named_beside_what_is_expected(self):
         adapted = "an adaptation of `foretell adapt`"
@@ -41,9 +53,9 @@ class WrongFiles(unittest.TestCase):
                 ((*PREDICT, "--host"), self.adaptation,
                  f"is {adapted}, expected a host of `foretell host`"),
                 ((*PREDICT, "--checkpoint"), FOOTPRINT, "is not a checkpoint"),
-                ((*PREDICT, "--checkpoint"), CLASSES,
+                ((*PREDICT, "--checkpoint"), self.classes(),
                  "is classes of `foretell memory-classes`, expected a checkpoint"),
-                (("classify", "zoo:vgg11", "--batch", "8", "--checkpoint"), NETWORK,
+                (("memory-classes", "classify", "zoo:vgg11", "--checkpoint"), NETWORK,
                  "is a checkpoint of `foretell train`, expected classes"),
                 (("plan", "--shape", "9,9", "--memory", "1GiB", "--footprint"),
                  ENVIRONMENTS, f"is environments for a device, expected {footprint}"),
