@@ -5,24 +5,16 @@
 // are in the batch: forward and backward are the same loop over rows, each row
 // written by one thread. Automatic differentiation of a gather and an
 // index_add would instead store [num_edges, features] twice per layer.
-//
-// AggregateBesideSelf writes x and A x into one matrix, because GraphSAGE then
-// needs a single matrix product W [x, A x] instead of two and their sum. Its
-// gradient is again one pass: the left half, plus the transposed sum over the
-// right half.
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "foretell/error.h"
 #include "src/network/device_sum.h"
-#include "src/network/row_ops.h"
 #include "src/network/segment_ops.h"
 
 namespace foretell::learned {
@@ -46,17 +38,16 @@ const T* ScalePointer(const at::Tensor& scale) {
   return scale.defined() ? scale.const_data_ptr<T>() : nullptr;
 }
 
-// `own` is undefined where the map has no such term.
 template <typename T>
 SegmentSum<T> MakeSum(const Aggregation& a, const at::Tensor& x,
-                      const at::Tensor& own, const at::Tensor& out) {
+                      const at::Tensor& out) {
   SegmentSum<T> sum;
   sum.num_rows = out.size(0);
   sum.num_columns = out.size(1);
   sum.begin = a.incoming.begin.const_data_ptr<std::int32_t>();
   sum.neighbour = a.incoming.neighbour.const_data_ptr<std::int32_t>();
   sum.x = ReadRows<T>(x);
-  if (own.defined()) sum.own = ReadRows<T>(own);
+  if (a.adds_own) sum.own = sum.x;
   sum.own_scale = ScalePointer<T>(a.own_scale);
   sum.source_scale = ScalePointer<T>(a.source_scale);
   sum.target_scale = ScalePointer<T>(a.target_scale);
@@ -64,21 +55,14 @@ SegmentSum<T> MakeSum(const Aggregation& a, const at::Tensor& x,
   return sum;
 }
 
-// Also copies x into `copy`, row by row while it is at hand, if that has data.
 template <typename T>
-void RunOnCpu(const SegmentSum<T>& sum, const Rows<T>& copy) {
+void RunOnCpu(const SegmentSum<T>& sum) {
   const std::int64_t grain =
       std::max<std::int64_t>(1, kElementsPerTask / (sum.num_columns + 1));
-  at::parallel_for(
-      0, sum.num_rows, grain, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t i = first; i < last; ++i) {
-          if (copy.data != nullptr) {
-            ScaleRow(copy.data + i * copy.stride, sum.x.data + i * sum.x.stride,
-                     T(1), sum.num_columns);
-          }
-          RunSegmentSum(sum, i, i + 1);
-        }
-      });
+  at::parallel_for(0, sum.num_rows, grain,
+                   [&](std::int64_t first, std::int64_t last) {
+                     RunSegmentSum(sum, first, last);
+                   });
 }
 
 at::Tensor ScaledRows(const at::Tensor& x, const at::Tensor& scale) {
@@ -87,36 +71,25 @@ at::Tensor ScaledRows(const at::Tensor& x, const at::Tensor& scale) {
 
 // The same sum from ATen's operators, for devices without a kernel.
 void RunWithAten(const Aggregation& a, const at::Tensor& x,
-                 const at::Tensor& own, const at::Tensor& out) {
+                 const at::Tensor& out) {
   const at::Tensor messages =
       ScaledRows(x, a.source_scale).index_select(0, a.incoming.neighbour);
   out.zero_();
   out.index_add_(0, RowOfEachEdge(a.incoming), messages);
   if (a.target_scale.defined()) out.mul_(a.target_scale.unsqueeze(1));
-  if (own.defined()) out.add_(ScaledRows(own, a.own_scale));
+  if (a.adds_own) out.add_(ScaledRows(x, a.own_scale));
 }
 
-template <typename T>
-Rows<T> WriteRows(const at::Tensor& x) {
-  return x.defined() ? Rows<T>{x.mutable_data_ptr<T>(), x.stride(0)}
-                     : Rows<T>{};
-}
-
-// Writes A x to `out` and x to `copy`; `own` and `copy` may be undefined.
+// Writes A x to `out`.
 void RunAggregation(const Aggregation& a, const at::Tensor& x,
-                    const at::Tensor& own, const at::Tensor& out,
-                    const at::Tensor& copy = {}) {
+                    const at::Tensor& out) {
   if (x.is_cpu()) {
-    x.scalar_type() == at::kFloat
-        ? RunOnCpu(MakeSum<float>(a, x, own, out), WriteRows<float>(copy))
-        : RunOnCpu(MakeSum<double>(a, x, own, out), WriteRows<double>(copy));
-    return;
-  }
-  if (copy.defined()) copy.copy_(x);
-  if (HasDeviceSum() && x.scalar_type() == at::kFloat) {
-    RunDeviceSum(MakeSum<float>(a, x, own, out), x.device());
+    x.scalar_type() == at::kFloat ? RunOnCpu(MakeSum<float>(a, x, out))
+                                  : RunOnCpu(MakeSum<double>(a, x, out));
+  } else if (HasDeviceSum() && x.scalar_type() == at::kFloat) {
+    RunDeviceSum(MakeSum<float>(a, x, out), x.device());
   } else {
-    RunWithAten(a, x, own, out);
+    RunWithAten(a, x, out);
   }
 }
 
@@ -148,8 +121,7 @@ class AggregateFunction : public torch::autograd::Function<AggregateFunction> {
     context->saved_data["map"] = Pack(aggregation);
     context->saved_data["own"] = aggregation.adds_own;
     at::Tensor out = at::empty_like(x);
-    RunAggregation(aggregation, x, aggregation.adds_own ? x : at::Tensor(),
-                   out);
+    RunAggregation(aggregation, x, out);
     return out;
   }
 
@@ -160,34 +132,7 @@ class AggregateFunction : public torch::autograd::Function<AggregateFunction> {
         Transposed(Unpack(context->saved_data["map"].toTensorList(), adds_own));
     const at::Tensor gradient = gradients[0].contiguous();
     at::Tensor out = at::empty_like(gradient);
-    RunAggregation(transposed, gradient, adds_own ? gradient : at::Tensor(),
-                   out);
-    return {out, at::Tensor()};
-  }
-};
-
-class BesideSelfFunction
-    : public torch::autograd::Function<BesideSelfFunction> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
-                            const Aggregation& aggregation) {
-    context->saved_data["map"] = Pack(aggregation);
-    const std::int64_t width = x.size(1);
-    at::Tensor out = at::empty({x.size(0), 2 * width}, x.options());
-    RunAggregation(aggregation, x, at::Tensor(), out.narrow(1, width, width),
-                   out.narrow(1, 0, width));
-    return out;
-  }
-
-  static variable_list backward(AutogradContext* context,
-                                const variable_list& gradients) {
-    const Aggregation transposed = Transposed(
-        Unpack(context->saved_data["map"].toTensorList(), /*adds_own=*/true));
-    const at::Tensor gradient = gradients[0].contiguous();
-    const std::int64_t width = gradient.size(1) / 2;
-    at::Tensor out = at::empty({gradient.size(0), width}, gradient.options());
-    RunAggregation(transposed, gradient.narrow(1, width, width),
-                   gradient.narrow(1, 0, width), out);
+    RunAggregation(transposed, gradient, out);
     return {out, at::Tensor()};
   }
 };
@@ -244,16 +189,6 @@ Aggregation SymmetricMean(const GraphBatch& batch) {
 at::Tensor Aggregate(const at::Tensor& x, const Aggregation& aggregation) {
   const at::Tensor rows = Prepared(x);
   return AggregateFunction::apply(rows, Matching(aggregation, rows));
-}
-
-at::Tensor AggregateBesideSelf(const at::Tensor& x,
-                               const Aggregation& aggregation) {
-  if (aggregation.adds_own) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "[x, A x]: A must not add the node itself");
-  }
-  const at::Tensor rows = Prepared(x);
-  return BesideSelfFunction::apply(rows, Matching(aggregation, rows));
 }
 
 }  // namespace foretell::learned

@@ -1,6 +1,7 @@
 #include "src/network/graph_layers.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
@@ -58,7 +59,8 @@ SageLayer::SageLayer(std::int64_t inputs, std::int64_t outputs)
 
 at::Tensor SageLayer::forward(const at::Tensor& x,
                               const Aggregation& aggregation) {
-  return at::linear(AggregateBesideSelf(x, aggregation), weight_, bias_);
+  return at::linear(at::cat({x, Aggregate(x, aggregation)}, /*dim=*/1), weight_,
+                    bias_);
 }
 
 GcnLayer::GcnLayer(std::int64_t inputs, std::int64_t outputs)

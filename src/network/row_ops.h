@@ -4,23 +4,26 @@
 
 namespace foretell::learned {
 
-// Loops over one row of `size` elements, compiled for several instruction
-// sets; the processor's best is chosen when the program starts. No reductions
-// and no fused multiply-add, so that every choice gives the same bits. Rows
-// may not overlap unless they are the same.
+// Loops over one row of `size` elements, float or double. No reductions and no
+// fused multiply-add, so that every processor gives the same bits. Rows may not
+// overlap unless they are the same.
 
 /// out = value
-void FillRow(float* out, float value, std::int64_t size);
-void FillRow(double* out, double value, std::int64_t size);
+template <typename T>
+void FillRow(T* out, T value, std::int64_t size);
 
 /// out = x · scale
-void ScaleRow(float* out, const float* x, float scale, std::int64_t size);
-void ScaleRow(double* out, const double* x, double scale, std::int64_t size);
+template <typename T>
+void ScaleRow(T* out, const T* x, T scale, std::int64_t size);
 
 /// out += x · scale
-void AddScaledRow(float* out, const float* x, float scale, std::int64_t size);
-void AddScaledRow(double* out, const double* x, double scale,
-                  std::int64_t size);
+template <typename T>
+void AddScaledRow(T* out, const T* x, T scale, std::int64_t size);
+
+/// out = gradient · scale where y > 0, else 0.
+template <typename T>
+void MaskedScaleRow(T* out, const T* gradient, const T* y, T scale,
+                    std::int64_t size);
 
 /// Which elements dropout keeps: element i where
 /// MixBits(seed ^ i) >= threshold.
@@ -40,14 +43,10 @@ inline std::uint32_t MixBits(std::uint32_t x) {
   return x ^ (x >> 16);
 }
 
-/// x = max(x, 0) · scale for the elements kept, else 0. Not-a-number stays.
+/// x = max(x, 0) · scale for the elements kept, else 0. Not-a-number stays. The
+/// loop for float is compiled for several instruction sets; the processor's
+/// best is chosen when the program starts.
 void ReluDropoutRow(float* x, float scale, RowNoise noise, std::int64_t size);
 void ReluDropoutRow(double* x, double scale, RowNoise noise, std::int64_t size);
-
-/// out = gradient · scale where y > 0, else 0.
-void MaskedScaleRow(float* out, const float* gradient, const float* y,
-                    float scale, std::int64_t size);
-void MaskedScaleRow(double* out, const double* gradient, const double* y,
-                    double scale, std::int64_t size);
 
 }  // namespace foretell::learned

@@ -39,10 +39,6 @@ Aggregation SymmetricMean(const GraphBatch& batch);
 /// ATen's atomics instead.
 at::Tensor Aggregate(const at::Tensor& x, const Aggregation& aggregation);
 
-/// [x, A x]: [num_nodes, 2 f], in one pass. Requires `!adds_own`.
-at::Tensor AggregateBesideSelf(const at::Tensor& x,
-                               const Aggregation& aggregation);
-
 /// Rows of `x` ([num_nodes, f]) put together by graph: [num_graphs, f].
 /// `graph_begin` as in GraphBatch; every graph has a node; 16-bit x comes back
 /// as float32. Differentiable once.

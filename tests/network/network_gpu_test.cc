@@ -46,9 +46,7 @@ Results Sums(const GraphBatch& batch, const at::Tensor& x,
              Aggregation (*make)(const GraphBatch&)) {
   const Aggregation aggregation = make(batch);
   at::Tensor leaf = x.detach().clone().set_requires_grad(true);
-  const at::Tensor y = aggregation.adds_own
-                           ? Aggregate(leaf, aggregation)
-                           : AggregateBesideSelf(leaf, aggregation);
+  const at::Tensor y = Aggregate(leaf, aggregation);
   (y * y).sum().backward();
   return {y.detach(), leaf.grad()};
 }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "foretell/error.h"
 #include "src/network/attention.h"
 #include "tests/network/toy_graphs.h"
 
@@ -67,18 +66,6 @@ TEST(Aggregate, NormalisesSymmetrically) {
                            {16, 160}})));
 }
 
-TEST(Aggregate, StandsBesideItsInput) {
-  EXPECT_TRUE(
-      Near(AggregateBesideSelf(SegmentInput(), MeanOfProducers(Diamond())),
-           Matrix({{1, 10, 0, 0},
-                   {2, 20, 1, 10},
-                   {4, 40, 1.5, 15},
-                   {8, 80, 4, 40},
-                   {16, 160, 0, 0}})));
-  EXPECT_THROW(AggregateBesideSelf(SegmentInput(), SumWithSelf(Diamond())),
-               Error);
-}
-
 // A loss that weighs every element differently.
 at::Tensor Weighted(const at::Tensor& y) {
   const at::Tensor weight =
@@ -99,13 +86,6 @@ TEST(Aggregate, HasTheGradientOfFiniteDifferences) {
                   x),
               1e-8);
   }
-  EXPECT_LT(
-      GradientError(
-          [&](const at::Tensor& rows) {
-            return Weighted(AggregateBesideSelf(rows, MeanOfProducers(batch)));
-          },
-          x),
-      1e-8);
 }
 
 TEST(Aggregate, GivesTheSameBitsWithAnyNumberOfThreads) {
@@ -115,7 +95,7 @@ TEST(Aggregate, GivesTheSameBitsWithAnyNumberOfThreads) {
   const auto run = [&](int threads) {
     at::set_num_threads(threads);
     at::Tensor x = batch.nodes.clone().repeat({1, 4}).set_requires_grad(true);
-    const at::Tensor y = AggregateBesideSelf(x, mean);
+    const at::Tensor y = Aggregate(x, mean);
     (y * y).sum().backward();
     return std::pair(y.detach(), x.grad());
   };
