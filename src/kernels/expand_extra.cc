@@ -1,4 +1,4 @@
-// Kernels that an operator launches beside its own, inside of a kernel of
+// Kernels that an operator launches in addition to its own, inside of a kernel of
 // PyTorch's, where no trace sees them.
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 //   views       launch nothing where the trace made them in place, else copy
 //   calls       the kernels of the operators that it calls, in this order
 //   layout      copies inside the operator
-//   kernel      its own, and what it launches beside
+//   kernel      its own, and what it launches in addition
 //
 // The graph alone shows too little of this: copies that no operator names are
 // much of a network's time. Casts of autocast are nodes.
