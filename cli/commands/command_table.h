@@ -50,7 +50,7 @@ inline constexpr CommandRow kCommands[] = {
      "Largest resolution, length, tile or chunk that fits in memory (batch of "
      "a model: max-batch)"},
     {"measure", Home::kLab, kInLab ? &AddMeasure : nullptr,
-     "Real latency, memory and energy of models on a device"},
+     "Measure latency, memory and energy of models on a device"},
     {"mig", Home::kForetell, &AddMig},
     {"host", Home::kForetell, &AddHost},
     {"devices", Home::kForetell, &AddDevices},
@@ -69,7 +69,7 @@ inline constexpr CommandRow kCommands[] = {
     {"memory-classes", Home::kLab, kInLab ? &AddMemoryClasses : nullptr,
      "Classes of training memory by GPUMemNet's networks"},
     {"serve", Home::kLab, kInLab ? &AddServe : nullptr,
-     "Answer predictions over HTTP, for schedulers"},
+     "Serve predictions over HTTP, for schedulers"},
     {"doctor", Home::kForetell, &AddDoctor},
     {"version", Home::kForetell, &AddVersion},
     {"completion", Home::kLabIfBuilt, &AddCompletion},

@@ -86,8 +86,8 @@ SlimArchive Slim(const std::string& path,
   if (!reader.hasRecord("constants.pkl")) {
     throw Error(ErrorCode::kUnsupported,
                 path +
-                    ": weights or objects of Python that torch.save wrote, and "
-                    "no network; write one by torch.export.save, "
+                    ": Python objects of torch.save, for example weights, not "
+                    "a network; save the network with torch.export.save, "
                     "torch.jit.save or torch.onnx.export");
   }
   RefuseLargeRecords(path, reader, names, file->size());

@@ -52,7 +52,7 @@ TEST(Channel, CutsOffWhoAnnouncesMoreThanIsTaken) {
   EXPECT_EQ(other.Receive(), std::nullopt);
   EXPECT_TRUE(other.is_closed());
   EXPECT_EQ(other.offence(),
-            "announced a message of 5 bytes, at most 4 are taken");
+            "announced a message of 5 bytes, expected at most 4");
 }
 
 TEST(Channel, LimitsErrorsWhateverMessagesMayBe) {

@@ -23,7 +23,7 @@ TEST(Unpack, InvertsPack) {
 TEST(Unpack, RefusesAnotherSizeThanPromised) {
   const PackedBlob blob = Pack("sixteen letters!");
   for (const std::int64_t wrong : {15, 17, 0, -1}) {
-    ExpectError(ErrorCode::kCorrupt, "does not hold",
+    ExpectError(ErrorCode::kCorrupt, "does not unpack to",
                 [&] { Unpack(blob.data, wrong); });
   }
 }
@@ -36,7 +36,7 @@ TEST(Unpack, RefusesAPromiseThatNoStreamCanKeep) {
 
 TEST(Unpack, RefusesBytesBehindTheStream) {
   const PackedBlob blob = Pack("sixteen letters!");
-  ExpectError(ErrorCode::kCorrupt, "does not hold",
+  ExpectError(ErrorCode::kCorrupt, "does not unpack to",
               [&] { Unpack(blob.data + "x", blob.raw_bytes); });
 }
 

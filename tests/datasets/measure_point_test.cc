@@ -125,7 +125,7 @@ TEST(MeasuredDeviceName, IsTheCataloguesWhereItHasIt) {
   EXPECT_EQ(MeasuredDeviceName("cuda:0", "toaster"), "toaster");
   EXPECT_EQ(MeasuredDeviceName("cpu", ""), "cpu");
   EXPECT_EQ(MeasuredDeviceName("cpu", "epyc"), "epyc");
-  ExpectError(ErrorCode::kInvalidArgument, "which GPU is cuda:0?",
+  ExpectError(ErrorCode::kInvalidArgument, "cuda:0 does not name a GPU model",
               [] { MeasuredDeviceName("cuda:0", ""); });
 }
 

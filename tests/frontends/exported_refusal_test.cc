@@ -49,8 +49,9 @@ TEST(ExportedRefusal, SaysWhyEachOperatorIsRefused) {
       ", " + CallOf("_reshape_alias", "size");
   for (const char* const part :
        {"that LibTorch alone does not have: torch.ops.mine.layer.default; ",
-        "that access files", "need not end: torch.ops.aten.record_stream",
-        "private to PyTorch", "may name: torch.ops.aten._reshape_alias"}) {
+        "that access files", "may not terminate: torch.ops.aten.record_stream",
+        "private to PyTorch",
+        "list of allowed ones: torch.ops.aten._reshape_alias"}) {
     ExpectRefusal(ModelJson(nodes, kResult), ErrorCode::kUnsupported, part);
   }
 }
@@ -106,7 +107,7 @@ TEST(ExportedRefusal, OfSeveralModelsTheOneCalledModelIsTaken) {
                                    {"models/model.json", model}});
   EXPECT_EQ(saved.Run().warnings.at(0),
             "holds several models; uses 'model', not decoder "
-            "(FILE.pt2:decoder takes it)");
+            "(select it with FILE.pt2:decoder)");
 }
 
 TEST(ExportedRefusal, ANameAfterTheFileTakesOneOfSeveralModels) {

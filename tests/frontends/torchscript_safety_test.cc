@@ -189,8 +189,8 @@ TEST(TorchScriptSafety, SaysWhyEachOperatorIsRefused) {
   for (const char* const part :
        {"that LibTorch alone does not have: aten::_no_such_operator, "
         "mine::layer; ",
-        "that access files", "need not end: aten::save; ", "private to PyTorch",
-        "may name: aten::_reshape_alias"}) {
+        "that access files", "may not terminate: aten::save; ",
+        "private to PyTorch", "list of allowed ones: aten::_reshape_alias"}) {
     ExpectError([&] { LoadTorchScript(file.path()); }, ErrorCode::kUnsupported,
                 part);
   }

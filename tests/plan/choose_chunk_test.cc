@@ -156,7 +156,7 @@ TEST(PlanChunk, NamesBothValuesWhereNothingFits) {
         PlanChunk(cube, {.shape = {8, 8, 8}, .memory_bytes = 2 << 20});
       },
       ErrorCode::kUnsupported,
-      "cube: the smallest block, 1 x 1 x 1, takes 3.0 MiB, and 1.8 MiB are "
+      "cube: the smallest block, 1 x 1 x 1, needs 3.0 MiB, and 1.8 MiB are "
       "usable");
 }
 

@@ -262,8 +262,9 @@ TEST(TrainingLoop, RefusesWhatNothingAnswersTo) {
   EXPECT_THAT(
       message_of({.trainable = "0", .lora = {.rank = 2, .targets = "0"}}),
       HasSubstr("one of the two"));
-  EXPECT_THAT(message_of({.recompute = "auto"}),
-              HasSubstr("no block 'auto' keeps anything"));
+  EXPECT_THAT(
+      message_of({.recompute = "auto"}),
+      HasSubstr("no block 'auto' keeps a tensor that could be recomputed"));
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST(Worker, IsEndedForALongAnswer) {
   const Outcome outcome = OutcomeOf(worker, "too long");
   EXPECT_EQ(outcome.kind, Kind::kDied);
   EXPECT_EQ(outcome.text,
-            "cut off: it announced a message of 10 bytes, at most 8 are taken");
+            "cut off: it announced a message of 10 bytes, expected at most 8");
 }
 
 /// Neither waits for the other one to listen.

@@ -168,7 +168,7 @@ class Diff(PicturesTest):
                           (ONNX, "--batch", "1,2,3")):
             outcome = run("diff", *arguments)
             self.assertEqual(outcome.returncode, USAGE)
-            self.assertIn("expected two", outcome.stderr)
+            self.assertIn("expected exactly two", outcome.stderr)
 
     def test_keeps_to_80_columns(self):
         text = self.ok("diff", "examples/resnet18.onnx", "--batch", "8,16",

@@ -163,7 +163,7 @@ TEST(TransformerConfiguration, RefusesWhatHasNoNetwork) {
   EXPECT_THAT(ErrorOf("vit?image_size=100"),
               HasSubstr("image_size=100: expected a multiple of 16"));
   EXPECT_THAT(ErrorOf("vit?heads=7"),
-              HasSubstr("a width of 768 is not a multiple of heads=7"));
+              HasSubstr("width 768 is not a multiple of heads=7"));
   EXPECT_THAT(ErrorOf("swin?layers=2,2"), HasSubstr("layers has 2 stages"));
   EXPECT_THAT(ErrorOf("visformer?image_size=100"),
               HasSubstr("expected a multiple of 32"));

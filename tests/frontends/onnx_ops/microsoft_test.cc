@@ -183,7 +183,7 @@ TEST(MicrosoftGroupQueryAttention, RefusesACacheWrittenInPlace) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_THAT(error.what(), HasSubstr("total_sequence_length 4"));
+    EXPECT_THAT(error.what(), HasSubstr("total_sequence_length is 4"));
   }
 }
 

@@ -158,8 +158,8 @@ TEST(ConvertTensor, RefusesAbsurdShapes) {
             place + "[1152921504606846976]: its size exceeds 64 bits");
   EXPECT_EQ(TensorError(Tensor(kOnnxFloat, std::vector<std::int64_t>(100, 1))),
             place +
-                "[1,1,1,1,1,1,1,1,1,1,…]: its rank is 100, at most 64 is "
-                "possible");
+                "[1,1,1,1,1,1,1,1,1,1,…]: its rank is 100, expected at "
+                "most 64");
 }
 
 TEST(ConvertTensor, RefusesUnknownTypes) {

@@ -43,7 +43,7 @@ class CrossValidate(TrainingTest):
         result = run(*self.train_arguments("run", "--network", "replay",
                                            "--targets", "latency"))
         self.assertEqual(result.returncode, USAGE)
-        self.assertIn("network 'replay' predicts memory alone", result.stderr)
+        self.assertIn("network 'replay' predicts only memory", result.stderr)
 
     def test_names_the_number_of_groups(self):
         result = run("cross-validate", "--dataset", self.dataset, "--folds",
