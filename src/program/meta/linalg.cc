@@ -58,9 +58,16 @@ void SumOfProducts(Call& call) {
 
 // self plus the outer product of vectors: one kernel that broadcasts.
 void AddedOuterProduct(Call& call) {
-  const at::Tensor self = call.Tensor("self");
+  at::Tensor self = call.Tensor("self");
+  for (const char* name : {"vec1", "vec2"}) {
+    const std::int64_t rank = call.Tensor(name).dim();
+    TORCH_CHECK(rank == 1, "addr: Expected 1-D argument ", name, ", but got ",
+                rank, "-D");
+  }
   const at::Tensor column = call.Tensor("vec1").unsqueeze(1);
   const at::Tensor row = call.Tensor("vec2");
+  const Sizes sizes = {column.size(0), row.size(0)};
+  if (!self.sizes().equals(sizes)) self = self.expand(sizes);
   at::Tensor out = call.NextOutput();
   call.Return(out.defined() ? at::addcmul_out(out, self, column, row)
                             : at::addcmul(self, column, row));
