@@ -263,7 +263,7 @@ class Refuse(Case):
         self.assertIn("with no-such-package-of-foretell 1: ERROR: "
                       "No matching distribution found", said)
         self.assertIn("pip needs a network", said)
-        log = said.rsplit("; ", 1)[1].split(" full log: ")[0]
+        log = said.rsplit("full log: ", 1)[1].split()[0]
         self.assertIn("No matching distribution", pathlib.Path(log).read_text())
         self.assertFalse(pathlib.Path(log).with_suffix("").exists())
 
