@@ -7,8 +7,8 @@ namespace foretell::dataset {
 Run RunOfPoint(const Point& point, const std::string& setting) {
   Run run = Setting(setting).ToRun();
   run.mode = point.mode;
-  const bool is_cast = run.autocast && point.precision != Precision::kTf32;
-  run.precision = is_cast ? Precision::kFp32 : point.precision;
+  run.precision = point.precision;
+  run.precision = UncastPrecision(run);
   return run;
 }
 

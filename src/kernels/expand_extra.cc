@@ -1,5 +1,5 @@
-// Kernels that an operator launches in addition to its own, inside of a kernel
-// of PyTorch's, where no trace sees them.
+// Kernels that an operator launches in addition to its own. PyTorch launches
+// them without a call to the dispatcher, so no trace records them.
 
 #include <cstddef>
 #include <cstdint>

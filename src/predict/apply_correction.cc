@@ -54,9 +54,12 @@ void WarnOfOtherRuns(const Correction& correction, const GapAt& gap,
   }
 }
 
-double FactorOf(const CorrectionTerms& terms, Target target, double macs,
-                double value) {
-  if (target == Target::kLatency) return terms.LatencyFactor(macs, value);
+double FactorOf(const CorrectionTerms& terms, Target target,
+                const OperatorGraph& graph, double value) {
+  if (target == Target::kLatency) {
+    const auto macs = static_cast<double>(CountStaticFeatures(graph).macs);
+    return terms.LatencyFactor(macs, value);
+  }
   return target == Target::kEnergy ? std::exp(terms.energy_level) : 1;
 }
 
@@ -93,7 +96,6 @@ double CorrectionTerms::LatencyFactor(double macs, double predicted_ms) const {
 
 void ApplyCorrection(const Correction& correction, const OperatorGraph& graph,
                      const SimulatedMemory& simulated, Prediction& prediction) {
-  const auto macs = static_cast<double>(CountStaticFeatures(graph).macs);
   const GapAt gap = GapOf(correction, graph);
   if (correction[Target::kMemory]) {
     PutMemory(correction, simulated, prediction);
@@ -104,7 +106,7 @@ void ApplyCorrection(const Correction& correction, const OperatorGraph& graph,
     Figure& figure = prediction[target];
     if (!corrected || !(figure.value > 0)) continue;
     const double factor =
-        FactorOf(correction.terms, target, macs, figure.value);
+        FactorOf(correction.terms, target, graph, figure.value);
     ScaleCompanions(target, factor, prediction);
     figure.value *= factor;
     Scale(figure.interval, factor);

@@ -328,7 +328,7 @@ class Limits(unittest.TestCase):
                     running.url.removeprefix("http://"))) as connection:
             for body, headers, encoding, status, reason in (
                     (large, BYTES, "gzip", 413, b"--max-body"),
-                    (bytes(1000), BYTES, "gzip", 400, b"what its Content-Encoding"),
+                    (bytes(1000), BYTES, "gzip", 400, b"does not match its Content-Encoding"),
                     (bytes(1000), BYTES, "zstd", 415, b"not gzip"),
                     (gzip.compress(form), form_type, "gzip", 415, b"is a form"),
                     (gzip.compress(ONNX.read_bytes()), BYTES, "gzip", 200, b"results"),

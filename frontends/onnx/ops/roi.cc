@@ -219,8 +219,8 @@ at::Tensor OnCpu(const at::Tensor& tensor, at::ScalarType type) {
 
 // ---- MaxRoiPool ------------------------------------------------------------
 
-/// Largest pixel of rows [y1, y2) and columns [x1, x2) on the plane; 0 if there
-/// is none.
+/// Largest pixel of rows [y1, y2) and columns [x1, x2) on the plane; 0 if the
+/// region is empty.
 float LargestIn(const float* plane, const RoiShape& s, std::int64_t y1,
                 std::int64_t y2, std::int64_t x1, std::int64_t x2) {
   y1 = std::clamp<std::int64_t>(y1, 0, s.height);

@@ -292,7 +292,7 @@ class Plan(unittest.TestCase):
                             "--array", "z,w")
 
     def test_says_what_the_smallest_block_takes(self):
-        self.expect_refusal("the smallest block, 3 x 3 x 3, takes",
+        self.expect_refusal("the smallest block, 3 x 3 x 3, needs",
                             *self.VOLUME[:-1], "16MiB", status=DOES_NOT_FIT)
         outcome = run("plan", *self.VOLUME[:-1], "16MiB", "--json")
         self.assertEqual(outcome.returncode, DOES_NOT_FIT)
