@@ -31,7 +31,8 @@
 //
 // On Hopper and B200 PyTorch runs flash attention 2, which was not written for
 // their tensor cores and reaches 35 % of an H100's peak (FlashAttention-3,
-// arXiv:2407.08608).
+// arXiv:2407.08608). PyTorch 2.11 runs cuDNN's kernel in 16 bits, at 0.49; f32
+// has none but that of xFormers for Ampere's instruction (kinds.jsonl.gz).
 //
 // Few queries (decoding) fill one step of the tensor cores, 16, with the heads
 // that share keys and values, and the keys are divided among blocks whose
@@ -49,6 +50,9 @@ namespace {
 
 constexpr double kAttentionEfficiency = 0.55;
 constexpr double kHopperEfficiency = 0.35;
+constexpr double kHopperCudnnEfficiency = 0.49;
+/// A PyTorch that has been seen to take cuDNN's kernel on an H100.
+constexpr TorchVersion kCudnnAttention = {.major = 2, .minor = 11};
 constexpr double kFirstFlashPerLane = 4.8;
 constexpr double kFirstFlashShare = 0.30;
 /// The first PyTorch with FlashAttention 2.
@@ -133,7 +137,12 @@ double HeadShare(const Kernel& kernel) {
 /// Share of the peak that long rows of keys reach.
 double MostEfficiency(const Kernel& kernel, const Machine& machine) {
   const bool is_newer = machine.HasNewerTensorCores();
-  const double most = is_newer ? kHopperEfficiency : kAttentionEfficiency;
+  const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
+  const double most =
+      !is_newer  ? kAttentionEfficiency
+      : !is_half ? kHopperEfficiency * InstructionShare(kernel, machine)
+      : kernel.torch >= kCudnnAttention ? kHopperCudnnEfficiency
+                                        : kHopperEfficiency;
   if (!IsFirstFlash(kernel)) return most;
   if (is_newer) return kFirstFlashShare * InstructionShare(kernel, machine);
   const double lanes = machine.FlopsPerUs(Precision::kFp32);

@@ -70,6 +70,16 @@ constexpr Tile kSimtTiles[] = {
     {256, 128, 0.61}, {128, 128, 0.87}, {128, 64, 0.70},
     {64, 128, 0.70},  {128, 32, 0.65},  {32, 128, 0.65},
 };
+/// Of multiprocessors with 128 FP32 lanes, Hopper's (kinds.jsonl.gz). Products
+/// that fill it have the first.
+constexpr Tile kWideSimtTiles[] = {
+    {256, 128, 0.86}, {128, 256, 0.86}, {128, 128, 0.82}, {128, 64, 0.75},
+    {64, 64, 0.67},   {32, 64, 0.48},   {32, 32, 0.38},
+};
+constexpr std::size_t kLargeWideTiles = 2;
+constexpr double kLargeDepth = 1024;
+/// Storing a tile, which its sum does not overlap with.
+constexpr double kWideStartDepth = 29;
 /// Of many products at once.
 constexpr Tile kSimtBatchTiles[] = {
     {256, 128, 0.61}, {128, 128, 0.87}, {128, 64, 0.45},
@@ -87,6 +97,7 @@ struct Library {
   std::span<const Tile> tiles;
   double most_splits;
   double start_depth;  ///< Elements of a tile's sum that starting it costs.
+  bool splits_to_fill = false;  ///< Up to a block for each multiprocessor.
 };
 
 /// A block sums over at least this many k; shorter sums are not split.
@@ -104,7 +115,17 @@ double TensorStartDepth(double flops_per_us, const Machine& machine) {
   return kStartCycles / 2 * flops_per_us / cycles_per_us;
 }
 
-Library LibraryOf(MatrixUnit unit, double batch, double flops_per_us,
+Library WideSimtLibrary(const GemmShape& shape) {
+  const std::span<const Tile> tiles = kWideSimtTiles;
+  const Tile& large = tiles.front();
+  const bool is_large = std::max(shape.m, shape.n) >= large.m &&
+                        std::min(shape.m, shape.n) >= large.n &&
+                        shape.k >= kLargeDepth;
+  if (!is_large) return {tiles, 16, kWideStartDepth};
+  return {tiles.first(kLargeWideTiles), 128, kWideStartDepth, true};
+}
+
+Library LibraryOf(MatrixUnit unit, const GemmShape& shape, double flops_per_us,
                   const Machine& machine) {
   switch (unit) {
     case MatrixUnit::kTensorCore:
@@ -112,7 +133,8 @@ Library LibraryOf(MatrixUnit unit, double batch, double flops_per_us,
     case MatrixUnit::kTensorConvolution:
       return {kTensorConvolutionTiles, 16, 0};
     case MatrixUnit::kSimt:
-      if (batch > 1) return {kSimtBatchTiles, 16, 0};
+      if (machine.HasNewerTensorCores()) return WideSimtLibrary(shape);
+      if (shape.batch > 1) return {kSimtBatchTiles, 16, 0};
       return {kSimtTiles, 16, 0};
     case MatrixUnit::kSimtConvolution:
       return {kSimtConvolutionTiles, 256, 12};
@@ -127,12 +149,15 @@ struct Division {
   double start_depth;
 };
 
+double TilesOf(const GemmShape& shape, const Tile& tile) {
+  return std::ceil(shape.m / tile.m) * std::ceil(shape.n / tile.n) *
+         shape.batch;
+}
+
 double TiledUs(const GemmShape& shape, const Division& division,
                double flops_per_us, const Machine& machine) {
   const auto& [tile, split, start_depth] = division;
-  const double tiles = std::ceil(shape.m / tile.m) *
-                       std::ceil(shape.n / tile.n) * shape.batch * split;
-  const double waves = std::ceil(tiles / machine.sms);
+  const double waves = std::ceil(TilesOf(shape, tile) * split / machine.sms);
   const double depth = std::ceil(shape.k / split) + start_depth;
   const double tile_flops = 2 * tile.m * tile.n * depth;
   const double us =
@@ -151,10 +176,14 @@ double GemmUs(const GemmShape& shape, MatrixUnit unit, double flops_per_us,
     return 2 * shape.Macs() / flops_per_us / kVectorEfficiency;
   }
   double best = std::numeric_limits<double>::infinity();
-  const Library library = LibraryOf(unit, shape.batch, flops_per_us, machine);
+  const Library library = LibraryOf(unit, shape, flops_per_us, machine);
   for (const Tile& tile : library.tiles) {
     for (double split = 1; split <= library.most_splits; split *= 2) {
       if (split > 1 && shape.k / split < kMinSplitDepth) break;
+      const bool overfills =
+          library.splits_to_fill &&
+          TilesOf(shape, tile) * split > static_cast<double>(machine.sms);
+      if (split > 1 && overfills) break;
       best = std::min(best, TiledUs(shape, {tile, split, library.start_depth},
                                     flops_per_us, machine));
     }

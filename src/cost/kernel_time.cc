@@ -12,6 +12,7 @@
 #include "src/cost/roofline.h"
 #include "src/cost/row_passes.h"
 #include "src/cost/tensor_convolution.h"
+#include "src/cost/thread_loops.h"
 #include "src/cost/winograd.h"
 
 // How long a kernel takes: launching it, then the longer of its product and its
@@ -41,9 +42,13 @@ constexpr double kKernelFloorUs = 3.0;
 /// if that is less; published BF16 products on A100.
 constexpr double kProductStartUs = 2.5;
 
-/// What a softmax of 16-bit elements, which has as much to do for each, reaches
-/// of the bandwidth: published FP16 times on A100 (LLMCompass).
-constexpr double kHalfSoftmaxShare = 0.57;
+/// The same of the kernels of a recurrent layer's steps, which cuDNN queues one
+/// after the other: layers of PyTorch on an H100 (kinds.jsonl.gz).
+constexpr double kStepFloorUs = 2.5;
+constexpr double kStepProductStartUs = 0.5;
+
+/// Of a copy that keeps the order of the elements.
+constexpr double kDenseCopyShare = 0.87;
 
 /// Of average poolings whose images lie channels-last, on the one GPU of which
 /// there are labels (RTX 3090).
@@ -87,13 +92,13 @@ constexpr ClassCost kClassCosts[] = {
     {KernelClass::kMultiply,               0.87},
     {KernelClass::kElementwise,            0.83},
     {KernelClass::kReduce,                 0.90},
-    {KernelClass::kAveragePool,            0.60},
-    {KernelClass::kMaxPool,                0.60},
-    {KernelClass::kCopy,                   0.60},
-    {KernelClass::kHiddenCopy,             0.60},
+    {KernelClass::kAveragePool,            0.85},
+    {KernelClass::kMaxPool,                0.85},
+    {KernelClass::kCopy,                   0.75},
+    {KernelClass::kHiddenCopy,             0.75},
     {KernelClass::kConcat,                 0.87},
     {KernelClass::kPad,                    0.60},
-    {KernelClass::kGather,                 0.50},
+    {KernelClass::kGather,                 0.75},
     {KernelClass::kUpsample,               0.50},
     {KernelClass::kCastDown,               0.87},
     {KernelClass::kCastUp,                 0.87},
@@ -108,7 +113,7 @@ constexpr ClassCost kClassCosts[] = {
     {KernelClass::kSort,                   0.05},
     {KernelClass::kScan,                   0.40},
     {KernelClass::kFill,                   0.87},
-    {KernelClass::kRandom,                 0.60},
+    {KernelClass::kRandom,                 0.78},
     {KernelClass::kFft,                    0.40},
     {KernelClass::kDetection,              0.10},
     {KernelClass::kLoss,                   0.50},
@@ -129,7 +134,11 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
   if (kernel.kernel_class == KernelClass::kDepthwiseConvolution) {
     return CudnnDepthwiseUs(kernel, machine);
   }
-  if (IsDepthwise(kernel.kernel_class)) return at_peak_us;
+  if (IsDepthwise(kernel.kernel_class)) {
+    return kernel.pass == ProductPass::kForward
+               ? DepthwiseLoopUs(kernel, machine)
+               : at_peak_us;
+  }
   const GemmShape shape = {Real(kernel.batch), Real(kernel.m), Real(kernel.n),
                            Real(kernel.k)};
   if (!(shape.Macs() > 0)) return at_peak_us;
@@ -143,7 +152,10 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
                                               : MatrixUnit::kTensorCore;
   const double us =
       GemmUs(shape, unit, PeakFlopsPerUs(kernel, machine), machine);
-  return kernel.groups > 0 ? us / TensorConvolutionShare(kernel, machine) : us;
+  return kernel.groups > 0
+             ? std::max(us / TensorConvolutionShare(kernel, machine),
+                        DirectLoopUs(kernel, machine))
+             : us;
 }
 
 double BandwidthShare(const Kernel& kernel) {
@@ -152,10 +164,10 @@ double BandwidthShare(const Kernel& kernel) {
   if (kernel.kernel_class == KernelClass::kBatchNorm && kernel.variant) {
     return kTrainingNormShare;
   }
-  const bool is_half_softmax = kernel.kernel_class == KernelClass::kSoftmax &&
-                               kernel.element_bytes_in == kHalfElementBytes;
-  return is_half_softmax ? kHalfSoftmaxShare
-                         : CostOf(kernel.kernel_class).bandwidth_share;
+  const bool is_dense_copy =
+      kernel.kernel_class == KernelClass::kCopy && !kernel.mixed_layouts;
+  return is_dense_copy ? kDenseCopyShare
+                       : CostOf(kernel.kernel_class).bandwidth_share;
 }
 
 /// Time in which the kernel's bytes move as those of its class do.
@@ -181,7 +193,7 @@ double StartUs(const Kernel& kernel, const Machine& machine,
   if (IsAttention(kernel.kernel_class))
     return AttentionStartUs(kernel, machine);
   if (IsDepthwise(kernel.kernel_class)) return 0;
-  return std::min(kProductStartUs,
+  return std::min(kernel.repeated ? kStepProductStartUs : kProductStartUs,
                   std::max(time.arithmetic_us, time.memory_us));
 }
 
@@ -193,11 +205,12 @@ double KernelTime::WorkUs() const {
 
 KernelTime TimeOf(const Kernel& kernel, const Machine& machine) {
   const KernelRoofline roofline = RooflineOf(kernel, machine);
-  KernelTime time = {.launch_us = Real(kernel.launches) * kKernelFloorUs,
+  const double floor_us = kernel.repeated ? kStepFloorUs : kKernelFloorUs;
+  KernelTime time = {.launch_us = Real(kernel.launches) * floor_us,
                      .traffic_us = roofline.memory_us};
   const double traffic_us = TrafficUs(kernel, machine);
-  time.memory_us = std::max({traffic_us, roofline.serial_us,
-                             GroupLoopUs(kernel, machine, traffic_us)});
+  time.memory_us = std::max(
+      {traffic_us, roofline.serial_us, LoopUs(kernel, machine, traffic_us)});
   time.conversion_us = ConversionUs(kernel, machine);
   if (kernel.macs == 0) return time;
   time.at_peak_us =

@@ -83,12 +83,18 @@ double Machine::FlopsPerUs(Precision precision) const {
   return peak->second * kFlopsPerUsOfATflops * share * clock;
 }
 
-double Machine::CyclesPerUs() const {
+double Machine::LanesPerSm() const {
   const int capability = device->compute_capability;
   const bool has_many =
       capability > kAmpereData || capability == kPascalGeForce;
-  const double lanes = sms * (has_many ? 128.0 : 64.0);
-  return FlopsPerUs(Precision::kFp32) / (2 * lanes);
+  return has_many ? 128 : 64;
+}
+
+double Machine::CyclesPerUs() const {
+  const double lanes = sms * LanesPerSm();
+  Machine by_data_sheet = *this;
+  by_data_sheet.use_measured_rates = false;
+  return by_data_sheet.FlopsPerUs(Precision::kFp32) / (2 * lanes);
 }
 
 Machine MakeMachine(const DeviceSpec& device, const CostOptions& options) {

@@ -42,6 +42,9 @@ struct Machine {
   /// Error(kInvalidArgument) if the device has none for `precision`.
   double FlopsPerUs(Precision precision) const;
 
+  /// FP32 lanes of a multiprocessor.
+  double LanesPerSm() const;
+
   /// Clock of its multiprocessors in cycles per microsecond, from their lanes
   /// and the peak rate of those; errors as FlopsPerUs.
   double CyclesPerUs() const;

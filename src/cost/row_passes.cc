@@ -20,24 +20,10 @@
 // Published FP32 times on A100, L4, V100, T4, P100 and P4 show both: a layer
 // norm over 1,024 elements moves its operand and result at 0.88 of the A100's
 // bandwidth, one over 8,192 at 0.59 = 0.88 x 2 / 3, one pass more.
-//
-// A group norm computes its moments with a block of 512 threads for each group
-// of an image, whatever its size, and a thread waits for each element before it
-// asks for the next:
-//
-//   loop = 0.57 us x elements of a group / 512 x waves of blocks
-//
-// FlagPerf's rows on an A100, 60 groups of 131,072 elements, are 0.55 to 0.60
-// us per step, in 16 bits as in 32 (scripts/published/score_operators.py).
-// What fills the GPU is added to it: two of the three passes over the
-// elements.
 
 namespace foretell::cost {
 namespace {
 
-constexpr double kGroupThreads = 512;
-constexpr double kGroupStepUs = 0.57;
-constexpr double kFillingPasses = 2.0 / 3;
 constexpr double kWarpRow = 1024;
 /// Of a multiprocessor for a row of a layer norm: an A100 normalises at most
 /// 250 rows per microsecond, however short they are.
@@ -58,8 +44,18 @@ struct RowKernel {
 constexpr RowKernel kLayerNorm = {128, 1, 0.25, 1.0};
 constexpr RowKernel kBlockSoftmax = {1024, 2, 0.20, 0.45};
 
-/// Threads that a multiprocessor runs at a time.
-double ThreadsPerSm(int compute_capability) {
+const RowKernel* RowKernelOf(const Kernel& kernel) {
+  if (kernel.kernel_class == KernelClass::kLayerNorm) return &kLayerNorm;
+  const bool takes_blocks = kernel.kernel_class == KernelClass::kSoftmax &&
+                            kernel.row_step == 1 &&
+                            Real(kernel.inner_extent) > kWarpRow;
+  return takes_blocks ? &kBlockSoftmax : nullptr;
+}
+
+}  // namespace
+
+double ThreadsPerSm(const Machine& machine) {
+  const int compute_capability = machine.device->compute_capability;
   if (compute_capability == kTuring) return 1024;
   const bool is_small =
       compute_capability >= kGeForceBlackwell ||
@@ -67,21 +63,10 @@ double ThreadsPerSm(int compute_capability) {
   return is_small ? 1536 : 2048;
 }
 
-const RowKernel* RowKernelOf(const Kernel& kernel) {
-  if (kernel.kernel_class == KernelClass::kLayerNorm) return &kLayerNorm;
-  const bool takes_blocks = kernel.kernel_class == KernelClass::kSoftmax &&
-                            Real(kernel.inner_extent) > kWarpRow;
-  return takes_blocks ? &kBlockSoftmax : nullptr;
-}
-
-}  // namespace
-
 double RereadBytes(const Kernel& kernel, const Machine& machine) {
   const RowKernel* rows = RowKernelOf(kernel);
   if (rows == nullptr) return 0;
-  const double blocks = machine.sms *
-                        ThreadsPerSm(machine.device->compute_capability) /
-                        rows->threads;
+  const double blocks = machine.sms * ThreadsPerSm(machine) / rows->threads;
   const double resident =
       blocks * Real(kernel.inner_extent * kernel.element_bytes_in);
   const double cache =
@@ -97,20 +82,6 @@ double RowStartsUs(const Kernel& kernel, const Machine& machine) {
   if (RowKernelOf(kernel) != &kLayerNorm || row_bytes == 0) return 0;
   const double rows = Real(kernel.bytes_in) / Real(row_bytes);
   return rows * kRowStartCycles / machine.CyclesPerUs() / machine.sms;
-}
-
-double GroupLoopUs(const Kernel& kernel, const Machine& machine,
-                   double traffic_us) {
-  const std::int64_t group_bytes =
-      kernel.group_elements * kernel.element_bytes_in;
-  if (group_bytes == 0) return 0;
-  const double groups = Real(kernel.bytes_in) / Real(group_bytes);
-  const double blocks = machine.sms *
-                        ThreadsPerSm(machine.device->compute_capability) /
-                        kGroupThreads;
-  const double steps = std::ceil(Real(kernel.group_elements) / kGroupThreads);
-  return kGroupStepUs * steps * std::max(1.0, groups / blocks) +
-         kFillingPasses * traffic_us;
 }
 
 double RowAlignmentShare(const Kernel& kernel) {

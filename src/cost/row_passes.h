@@ -14,11 +14,8 @@ double RereadBytes(const Kernel& kernel, const Machine& machine);
 /// for short rows; 0 for every other kernel.
 double RowStartsUs(const Kernel& kernel, const Machine& machine);
 
-/// Time of a group norm whose blocks, one per group of an image, do not fill
-/// the GPU; `traffic_us` is the time of its bytes on a full GPU. 0 for every
-/// other kernel.
-double GroupLoopUs(const Kernel& kernel, const Machine& machine,
-                   double traffic_us);
+/// Threads that a multiprocessor of the machine runs at a time.
+double ThreadsPerSm(const Machine& machine);
 
 /// Share of its usual bandwidth that a softmax over rows too long for one warp
 /// reaches if their addresses are not aligned for vector loads; 1 for every

@@ -1,5 +1,7 @@
 #include "src/cost/tensor_convolution.h"
 
+#include <cmath>
+
 #include "src/cost/compute_capability.h"
 #include "src/cost/roofline.h"
 
@@ -8,20 +10,28 @@
 // copies around it. Its kernels want channels innermost. Images that lie
 // otherwise are copied on the way in and on the way out:
 //
-//   TF32      0.7 of all images, seen in published A100 latencies of whole
-//             convolutional networks
-//   16 bits   0.4 of all images, from labels of 500 networks on two GPUs of
+//   TF32      0.7 of the images, seen in published A100 latencies of whole
+//             convolutional networks: all on the way in, some on the way out
+//   16 bits   0.4 of the images, from labels of 500 networks on two GPUs of
 //             Blackwell; published A100 rows of ResNet-50 agree. The chips of
 //             capability 8.6 and 8.9 show no copies in such labels, and neither
 //             does cuDNN 7 on V100 and T4: the same kernels read both layouts
+//
+// Images of at most four channels are read as they lie. cuDNN 9.19 (PyTorch
+// 2.11) copies every image in both directions on an H100 (kinds.jsonl.gz), but
+// for windows of one element without a stride, which are products of matrices.
 //
 // In 16 bits, images that lie channels-last cost what a product of matrices
 // costs, and twice as much in groups of more than 32 channels, on the one GPU
 // of which there are such labels (RTX 3090).
 //
 // On Hopper and B200 these kernels multiply by Ampere's instruction (mma.sync),
-// which reaches 0.63 of the peak that the newer ones have (arXiv:2402.13499);
-// fused attention (attention_time.cc) loses as much.
+// which reaches 0.63 of the peak that the newer ones have (arXiv:2402.13499),
+// up to cuDNN 9.19, whose kernels for TF32 and bf16 have the newer one; fused
+// attention (attention_time.cc) loses as much.
+//
+// Images of at most four channels are padded and gathered from memory, which
+// takes as long in 16 bits as in TF32; volumes of up to eight are slower.
 
 namespace foretell::cost {
 namespace {
@@ -36,6 +46,21 @@ constexpr double kOldInstructionShare = 0.63;
 constexpr double kConvertedShare = 0.7;
 constexpr double kConvertedHalfShare = 0.4;
 constexpr double kConversionBandwidthShare = 0.8;
+/// Of 16 bits, on an H100.
+constexpr double kHalfConversionShare = 0.62;
+
+/// The first PyTorch whose cuDNN, 9.19, was measured.
+constexpr TorchVersion kNewKernels = {.major = 2, .minor = 11};
+constexpr double kStemShare = 0.77;
+constexpr double kLargeStemShare = 0.4;
+constexpr std::int64_t kLargestStemWindow = 7;
+constexpr double kVolumeStemShare = 0.5;
+constexpr double kHalfStemShare = 0.5;
+constexpr std::int64_t kMostStemChannels = 4;
+constexpr std::int64_t kMostVolumeStemChannels = 8;
+constexpr double kStemPadding = 4;
+/// Fitted to FP32 lanes (float_convolution.cc); an H100's rows agree.
+constexpr double kStridedShare = 0.55;
 
 bool IsHalf(const Kernel& kernel, const Machine& machine) {
   return kernel.element_bytes_in == kHalfElementBytes &&
@@ -48,9 +73,58 @@ bool CopiesHalfImages(const Machine& machine) {
   return capability == kAmpereData || capability >= kHopper;
 }
 
+/// Whether the window is of one element and steps over none.
+bool IsProduct(const Kernel& kernel) {
+  return kernel.k == kernel.channels_in / kernel.groups && kernel.stride == 1 &&
+         kernel.kernel_class != KernelClass::kTransposedConvolution;
+}
+
+bool HasNewKernels(const Kernel& kernel, const Machine& machine) {
+  return machine.HasNewerTensorCores() && kernel.torch >= kNewKernels;
+}
+
+bool IsVolume(const Kernel& kernel) {
+  return kernel.window_height * kernel.window_width * kernel.channels_in <
+         kernel.k * kernel.groups;
+}
+
+/// Whether few channels hold a product back.
+bool IsStem(const Kernel& kernel) {
+  return kernel.channels_in <=
+             (IsVolume(kernel) ? kMostVolumeStemChannels : kMostStemChannels) &&
+         kernel.groups == 1 && kernel.pass == ProductPass::kForward &&
+         !IsProduct(kernel);
+}
+
+/// Share that images of few channels reach of the rate of others.
+double StemShare(const Kernel& kernel) {
+  if (!IsStem(kernel)) return 1;
+  const double padded =
+      std::ceil(Real(kernel.channels_in) / kStemPadding) * kStemPadding;
+  const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
+  const double share = IsVolume(kernel) ? kVolumeStemShare
+                       : kernel.window_width > kLargestStemWindow
+                           ? kLargeStemShare
+                           : kStemShare;
+  return Real(kernel.channels_in) / padded * share *
+         (is_half ? kHalfStemShare : 1);
+}
+
+/// Share that a transposed convolution with a stride reaches.
+double StridedShare(const Kernel& kernel) {
+  const bool is_strided =
+      kernel.kernel_class == KernelClass::kTransposedConvolution &&
+      kernel.stride > 1;
+  return is_strided ? kStridedShare : 1;
+}
+
 /// Share of the images that are copied.
 double CopiedShare(const Kernel& kernel, const Machine& machine) {
   if (kernel.groups == 0 || kernel.channels_last) return 0;
+  if (HasNewKernels(kernel, machine)) return IsProduct(kernel) ? 0 : 1;
+  const bool is_image = kernel.channels_in <= kMostStemChannels &&
+                        kernel.pass == ProductPass::kForward;
+  if (is_image && !IsVolume(kernel)) return 0;
   if (ArithmeticOf(kernel, machine) == Precision::kTf32) return kConvertedShare;
   const bool copies = IsHalf(kernel, machine) && CopiesHalfImages(machine);
   return copies ? kConvertedHalfShare : 0;
@@ -59,13 +133,15 @@ double CopiedShare(const Kernel& kernel, const Machine& machine) {
 }  // namespace
 
 double InstructionShare(const Kernel& kernel, const Machine& machine) {
-  const bool is_old = kernel.groups > 0 || IsAttention(kernel.kernel_class);
+  const bool is_old = (kernel.groups > 0 && !HasNewKernels(kernel, machine)) ||
+                      IsAttention(kernel.kernel_class);
   return is_old && machine.HasNewerTensorCores() ? kOldInstructionShare : 1;
 }
 
 double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
   if (ArithmeticOf(kernel, machine) == Precision::kTf32) {
-    return kTf32Share * InstructionShare(kernel, machine);
+    return kTf32Share * StemShare(kernel) * StridedShare(kernel) *
+           InstructionShare(kernel, machine);
   }
   const bool is_direct = kernel.channels_last && IsHalf(kernel, machine);
   const bool has_wide_groups =
@@ -74,13 +150,16 @@ double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
   const double share = !is_direct        ? kHalfShare
                        : has_wide_groups ? kWideGroupsShare
                                          : kChannelsLastShare;
-  return share * InstructionShare(kernel, machine);
+  return share * StemShare(kernel) * StridedShare(kernel) *
+         InstructionShare(kernel, machine);
 }
 
 double ConversionUs(const Kernel& kernel, const Machine& machine) {
   const double bytes = 2 * Real(kernel.bytes_in + kernel.bytes_out);
+  const bool is_half = kernel.element_bytes_in == kHalfElementBytes &&
+                       HasNewKernels(kernel, machine);
   return CopiedShare(kernel, machine) * bytes / machine.bytes_per_us /
-         kConversionBandwidthShare;
+         (is_half ? kHalfConversionShare : kConversionBandwidthShare);
 }
 
 }  // namespace foretell::cost

@@ -6,9 +6,22 @@
 
 namespace foretell::cost {
 
+namespace {
+
+/// cuDNN multiplies f32 in TF32, as in convolutions
+/// (torch.backends.cudnn.allow_tf32).
+GraphInfo InfoOfCudnn(GraphInfo info) {
+  info.precision = Precision::kTf32;
+  return info;
+}
+
+}  // namespace
+
 CompositeSteps::CompositeSteps(const Expansion& outer,
                                const ExpandedNode& expanded)
-    : outer_(outer), expanded_(expanded), builder_(outer.graph.info()) {}
+    : outer_(outer),
+      expanded_(expanded),
+      builder_(InfoOfCudnn(outer.graph.info())) {}
 
 std::string CompositeSteps::NameOf(std::size_t number) const {
   return fmt::format("{}/{}", outer_.graph.value(expanded_.result()).name,
@@ -116,7 +129,9 @@ void CompositeSteps::Emit(Expansion& outer) {
   Expansion inner(graph, outer.mode);
   ExpandNodes(inner);
   for (Kernel kernel : inner.kernels) {
-    kernel.count *= repeats_[static_cast<std::size_t>(kernel.node)];
+    const std::int64_t times = repeats_[static_cast<std::size_t>(kernel.node)];
+    kernel.count *= times;
+    kernel.repeated = times > 1;
     kernel.node = expanded_.id;
     if (kernel.count > 0) outer.kernels.push_back(kernel);
   }

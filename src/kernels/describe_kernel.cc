@@ -26,11 +26,64 @@ void Rows(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.inner_extent = LastOf(expansion.tensors.ShapeOf(expanded.result()));
 }
 
+/// Sets rows of `elements` each among the elements of `shape`.
+void SetRows(const Shape& shape, std::int64_t elements, std::int64_t step,
+             Kernel& kernel) {
+  kernel.row_elements = std::max<std::int64_t>(1, elements);
+  kernel.rows = NumElements(shape) / kernel.row_elements;
+  kernel.row_step = step;
+}
+
+/// Goes along one dimension: softmaxes and scans.
+void Along(const Expansion& expansion, const ExpandedNode& expanded,
+           Kernel& kernel) {
+  Rows(expansion, expanded, kernel);
+  const Shape& shape = expansion.tensors.ShapeOf(expanded.result());
+  if (shape.empty()) return;
+  const std::int64_t rank = std::ssize(shape);
+  const std::int64_t dim = expanded.node.Int("dim", -1);
+  const std::int64_t place = dim < 0 ? dim + rank : dim;
+  if (place < 0 || place >= rank) return;
+  const std::int64_t extent = shape[static_cast<std::size_t>(place)];
+  SetRows(shape, extent,
+          ProductBefore({shape.rbegin(), shape.rend()},
+                        static_cast<std::size_t>(place + 1)),
+          kernel);
+}
+
+/// Normalises the last dimensions.
+void LastNorm(const Expansion& expansion, const ExpandedNode& expanded,
+              Kernel& kernel) {
+  Rows(expansion, expanded, kernel);
+  const Shape extents = expanded.node.Ints("normalized_shape", {});
+  if (!extents.empty()) kernel.inner_extent = NumElements(extents);
+  SetRows(expansion.tensors.ShapeOf(expanded.result()), kernel.inner_extent, 1,
+          kernel);
+}
+
 void ChannelNorm(const Expansion& expansion, const ExpandedNode& expanded,
                  Kernel& kernel) {
   const Shape& shape = expansion.tensors.ShapeOf(expanded.result());
   kernel.inner_extent = PositionsOf(shape);
   kernel.channels_in = shape.size() > 1 ? shape[1] : 1;
+}
+
+/// One mean for each channel of the batch.
+void BatchNorm(const Expansion& expansion, const ExpandedNode& expanded,
+               Kernel& kernel) {
+  ChannelNorm(expansion, expanded, kernel);
+  const Shape& shape = expansion.tensors.ShapeOf(expanded.result());
+  SetRows(shape,
+          NumElements(shape) / std::max<std::int64_t>(1, kernel.channels_in), 1,
+          kernel);
+}
+
+/// One mean for each channel of each image.
+void InstanceNorm(const Expansion& expansion, const ExpandedNode& expanded,
+                  Kernel& kernel) {
+  ChannelNorm(expansion, expanded, kernel);
+  SetRows(expansion.tensors.ShapeOf(expanded.result()), kernel.inner_extent, 1,
+          kernel);
 }
 
 void GroupNorm(const Expansion& expansion, const ExpandedNode& expanded,
@@ -40,8 +93,10 @@ void GroupNorm(const Expansion& expansion, const ExpandedNode& expanded,
   const Node& node = expanded.node;
   const std::int64_t groups =
       node.Int("num_groups", node.Int("group", kernel.channels_in));
-  kernel.group_elements = kernel.channels_in * PositionsOf(shape) /
-                          std::max<std::int64_t>(1, groups);
+  SetRows(shape,
+          kernel.channels_in * PositionsOf(shape) /
+              std::max<std::int64_t>(1, groups),
+          1, kernel);
 }
 
 /// Broadcasts an operand with dimensions that is smaller than the result.
@@ -55,18 +110,57 @@ void Broadcasting(const Expansion& expansion, const ExpandedNode& expanded,
   });
 }
 
+bool IsAdaptive(const Node& node) {
+  return node.target.find("adaptive") != std::string::npos;
+}
+
+/// Number of dimensions that a pooling slides over: the digit of "max_pool3d".
+std::size_t PooledDims(const Node& node) {
+  const std::size_t digit = node.target.find_first_of("123");
+  return digit == std::string::npos
+             ? 2
+             : static_cast<std::size_t>(node.target[digit] - '0');
+}
+
 /// Extents of a pooling window; those of an adaptive one follow from the sizes.
 Shape PoolWindow(const Node& node, const Shape& input, const Shape& result) {
-  if (node.target.find("adaptive") == std::string::npos) {
-    return node.Ints("kernel_size", {0});
+  const std::size_t dims = PooledDims(node);
+  if (!IsAdaptive(node)) {
+    Shape window = node.Ints("kernel_size", {0});
+    if (window.size() == 1) window.resize(dims, window.front());
+    return window;
   }
   Shape window;
   const std::size_t rank = std::min(input.size(), result.size());
-  for (std::size_t back = std::min<std::size_t>(2, rank); back > 0; --back) {
+  for (std::size_t back = std::min(dims, rank); back > 0; --back) {
     window.push_back(input[input.size() - back] /
                      std::max<std::int64_t>(1, result[result.size() - back]));
   }
   return window;
+}
+
+/// Threads of a kernel whose blocks are 32 x 8 of the last two dimensions of
+/// the result (avg_pool3d, max_pool3d and adaptive pooling in
+/// aten/src/ATen/native/cuda).
+std::int64_t ThreadsInBlocks(const Shape& result) {
+  constexpr std::int64_t kBlock[] = {8, 32};
+  constexpr std::int64_t kMost = std::int64_t{1} << 48;  // Cannot overflow.
+  std::int64_t threads = std::min(NumElements(result), kMost);
+  for (std::size_t back = std::min<std::size_t>(2, result.size()); back > 0;
+       --back) {
+    const std::int64_t extent =
+        std::max<std::int64_t>(1, result[result.size() - back]);
+    const std::int64_t edge = kBlock[2 - back];
+    threads = threads / extent * ((extent + edge - 1) / edge * edge);
+  }
+  return threads;
+}
+
+/// Adaptive average pooling to one element is a mean
+/// (aten/src/ATen/native/AdaptiveAveragePooling.cpp).
+bool IsMean(const Node& node, const Shape& result) {
+  return node.kind == OpKind::kAveragePool && IsAdaptive(node) &&
+         LastOf(result) == 1 && PositionsOf(result) == 1;
 }
 
 void Pool(const Expansion& expansion, const ExpandedNode& expanded,
@@ -83,6 +177,14 @@ void Pool(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.positions = PositionsOf(result);
   kernel.channels_in = result.size() > 1 ? result[1] : 1;
   kernel.inner_extent = LastOf(input);
+  if (IsMean(node, result)) {
+    kernel.kernel_class = KernelClass::kReduce;
+    kernel.variant = true;
+    return SetRows(input, PositionsOf(input), 1, kernel);
+  }
+  kernel.variant = window.size() > 2 || IsAdaptive(node);
+  kernel.rows = kernel.variant ? ThreadsInBlocks(result) : NumElements(result);
+  kernel.row_elements = NumElements(window);
 }
 
 void Reduction(const Expansion& expansion, const ExpandedNode& expanded,
@@ -95,6 +197,7 @@ void Reduction(const Expansion& expansion, const ExpandedNode& expanded,
   const std::int64_t last = std::ssize(input) - 1;
   kernel.variant = dims.empty() || std::ranges::count(dims, last) > 0 ||
                    std::ranges::count(dims, -1) > 0;
+  SetRows(input, kernel.inner_extent, 1, kernel);
 }
 
 void Upsample(const Expansion& expansion, const ExpandedNode& expanded,
@@ -133,13 +236,13 @@ constexpr auto kKindRows = std::to_array<KindRow>({
     {OpKind::kAttention,         KernelClass::kAttention, &DescribeAttention},
     {OpKind::kRecurrent,         KernelClass::kLinear, &DescribeRecurrent},
     {OpKind::kEmbedding,         KernelClass::kGather, &Rows},
-    {OpKind::kBatchNorm,         KernelClass::kBatchNorm, &ChannelNorm},
-    {OpKind::kLayerNorm,         KernelClass::kLayerNorm, &Rows},
+    {OpKind::kBatchNorm,         KernelClass::kBatchNorm, &BatchNorm},
+    {OpKind::kLayerNorm,         KernelClass::kLayerNorm, &LastNorm},
     {OpKind::kGroupNorm,         KernelClass::kGroupNorm, &GroupNorm, 3},
-    {OpKind::kInstanceNorm,      KernelClass::kGroupNorm, &ChannelNorm},
-    {OpKind::kRmsNorm,           KernelClass::kLayerNorm, &Rows},
+    {OpKind::kInstanceNorm,      KernelClass::kBatchNorm, &InstanceNorm},
+    {OpKind::kRmsNorm,           KernelClass::kLayerNorm, &LastNorm},
     {OpKind::kLocalResponseNorm, KernelClass::kGroupNorm, &ChannelNorm},
-    {OpKind::kSoftmax,           KernelClass::kSoftmax, &Rows},
+    {OpKind::kSoftmax,           KernelClass::kSoftmax, &Along},
     {OpKind::kRelu,              KernelClass::kRelu, &Plain},
     {OpKind::kGelu,              KernelClass::kGelu, &Plain},
     {OpKind::kSilu,              KernelClass::kSilu, &Plain},
@@ -168,7 +271,7 @@ constexpr auto kKindRows = std::to_array<KindRow>({
     {OpKind::kScatter,           KernelClass::kGather, &Rows},
     {OpKind::kUpsample,          KernelClass::kUpsample, &Upsample},
     {OpKind::kSort,              KernelClass::kSort, &Plain, 6},
-    {OpKind::kCumulative,        KernelClass::kScan, &Plain, 2},
+    {OpKind::kCumulative,        KernelClass::kScan, &Along},
     {OpKind::kFill,              KernelClass::kFill, &Plain},
     {OpKind::kRandom,            KernelClass::kRandom, &Plain},
     {OpKind::kFft,               KernelClass::kFft, &Plain, 2},
@@ -179,7 +282,7 @@ constexpr auto kKindRows = std::to_array<KindRow>({
     {OpKind::kRecurrentBackward, KernelClass::kRecurrent, &DescribeRecurrent},
     {OpKind::kEmbeddingBackward, KernelClass::kEmbeddingBackward, &Rows, 4},
     {OpKind::kNormBackward,      KernelClass::kNormBackward, &Rows, 2},
-    {OpKind::kSoftmaxBackward,   KernelClass::kSoftmax, &Rows},
+    {OpKind::kSoftmaxBackward,   KernelClass::kSoftmax, &Along},
     {OpKind::kActivationBackward, KernelClass::kElementwise, &Broadcasting},
     {OpKind::kPoolBackward,      KernelClass::kPoolBackward, &Plain},
     {OpKind::kUpsampleBackward,  KernelClass::kUpsampleBackward, &Plain},

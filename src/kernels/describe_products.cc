@@ -84,6 +84,22 @@ KernelClass KernelClassOf(const Kernel& kernel,
                                  : KernelClass::kDenseConvolution;
 }
 
+/// Elements of the window that a result sums over: in a transposed convolution
+/// those that its stride leaves, where cuDNN has kernels that skip the others.
+std::int64_t TapsOfResult(const Convolution& convolution) {
+  constexpr std::int64_t kFewChannels = 8;
+  const bool skips =
+      convolution.transposed && convolution.channels_in > kFewChannels;
+  if (!skips) return convolution.Taps();
+  std::int64_t taps = 1;
+  for (std::size_t i = 0; i < convolution.window.size(); ++i) {
+    const std::int64_t stride =
+        i < convolution.stride.size() ? convolution.stride[i] : 1;
+    taps *= (convolution.window[i] + stride - 1) / stride;
+  }
+  return taps;
+}
+
 /// All that the passes of a convolution have in common.
 void SetConvolution(const Convolution& convolution, Kernel& kernel) {
   const Shape& window = convolution.window;
@@ -166,7 +182,7 @@ void DescribeConvolution(const Expansion& expansion,
   SetConvolution(*convolution, kernel);
   kernel.m = convolution->images * convolution->positions_out;
   kernel.n = kernel.channels_out / kernel.groups;
-  kernel.k = kernel.channels_in / kernel.groups * convolution->Taps();
+  kernel.k = kernel.channels_in / kernel.groups * TapsOfResult(*convolution);
 }
 
 void DescribeConvolutionGradient(const Expansion& expansion,
@@ -233,8 +249,12 @@ void DescribeAttentionBackward(const Expansion& expansion,
 void DescribeRecurrent(const Expansion& expansion, const ExpandedNode& expanded,
                        Kernel& kernel) {
   kernel.kernel_class = KernelClass::kLinear;
-  kernel.m =
-      ProductBefore(expansion.tensors.ShapeOf(expanded.node.inputs.front()), 1);
+  const Shape& input = expansion.tensors.ShapeOf(expanded.node.inputs.front());
+  kernel.m = ProductBefore(input, 1);
+  if (input.size() > 2) {
+    kernel.rows = 1;
+    kernel.row_elements = input.front();
+  }
   for (const ValueId id : expanded.node.inputs) {
     const Shape& shape = expansion.tensors.ShapeOf(id);
     if (!expansion.tensors.IsWeight(id) || shape.size() != 2) continue;

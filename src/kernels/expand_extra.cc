@@ -99,18 +99,25 @@ void ExpandFilling(Expansion& expansion, const ExpandedNode& expanded,
   padding.bytes_out = padding.bytes_in;
 }
 
-/// A batch norm in training reads its input once more, for the statistics.
+/// Whether a batch or instance norm computes the statistics of its input.
+bool ComputesStatistics(const Node& node) {
+  if (node.kind == OpKind::kInstanceNorm) {
+    return FlagOf(node, "use_input_stats");
+  }
+  return node.kind == OpKind::kBatchNorm &&
+         (FlagOf(node, "training") || FlagOf(node, "train"));
+}
+
+/// Such a norm reads its input once more, for the statistics.
 void ExpandStatistics(Expansion& expansion, const ExpandedNode& expanded,
                       Kernel& norm) {
-  const bool trains =
-      expanded.node.kind == OpKind::kBatchNorm &&
-      (FlagOf(expanded.node, "training") || FlagOf(expanded.node, "train"));
-  if (!trains) return;
+  if (!ComputesStatistics(expanded.node)) return;
   norm.variant = true;
   Kernel statistics = norm;
   statistics.bytes_weight = 0;
   statistics.bytes_out = 0;
   expansion.kernels.push_back(statistics);
+  norm.rows = 0;
 }
 
 bool IsNamed(const OperatorGraph& graph, ValueId id, std::string_view prefix) {

@@ -77,7 +77,8 @@ void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
                      const LayoutEffect& layout) {
   Kernel kernel = {.node = expanded.id,
                    .channels_last = layout.channels_last,
-                   .mixed_layouts = layout.mixed};
+                   .mixed_layouts = layout.mixed,
+                   .transposes = layout.transposes};
   CountBytes(expansion, expanded, kernel);
   DescribeKernel(expansion, expanded, kernel);
   ExpandBefore(expansion, expanded, kernel);

@@ -25,20 +25,38 @@ ValueId MainOperand(const Expansion& expansion, const ExpandedNode& expanded) {
   return expanded.operands.front();
 }
 
+/// Whether elements of `id` that are next to each other along the dimension in
+/// which a result with the strides `order` is dense are apart in memory, and
+/// those along another are not.
+bool IsTransposed(const Tensors& tensors, ValueId id, const Strides& order) {
+  const Shape& shape = tensors.ShapeOf(id);
+  const Strides strides = tensors.StridesOf(id);
+  bool is_apart = false;
+  bool is_dense = false;
+  for (std::size_t i = 0; i < std::min(shape.size(), order.size()); ++i) {
+    if (shape[i] <= 1) continue;
+    is_apart |= order[i] == 1 && strides[i] > 1;
+    is_dense |= order[i] != 1 && strides[i] == 1;
+  }
+  return is_apart && is_dense;
+}
+
 void EmitHiddenCopy(Expansion& expansion, const ExpandedNode& expanded,
                     ValueId id) {
   const Tensors& tensors = expansion.tensors;
   const std::int64_t width = tensors.ElementBytes(id);
   const std::int64_t bytes = tensors.Bytes(id);
   const Shape& shape = tensors.ShapeOf(id);
-  expansion.kernels.push_back({.kernel_class = KernelClass::kHiddenCopy,
-                               .node = expanded.id,
-                               .bytes_in = bytes,
-                               .bytes_out = bytes,
-                               .element_bytes_in = width,
-                               .element_bytes_out = width,
-                               .inner_extent = LastOf(shape),
-                               .mixed_layouts = true});
+  expansion.kernels.push_back(
+      {.kernel_class = KernelClass::kHiddenCopy,
+       .node = expanded.id,
+       .bytes_in = bytes,
+       .bytes_out = bytes,
+       .element_bytes_in = width,
+       .element_bytes_out = width,
+       .inner_extent = LastOf(shape),
+       .mixed_layouts = true,
+       .transposes = IsTransposed(tensors, id, ContiguousStrides(shape))});
 }
 
 LayoutEffect Convolution(Expansion& expansion, const ExpandedNode& expanded) {
@@ -117,8 +135,15 @@ LayoutEffect Concat(Expansion& expansion, const ExpandedNode& expanded) {
 }
 
 LayoutEffect Copies(Expansion& expansion, const ExpandedNode& expanded) {
+  const Tensors& tensors = expansion.tensors;
   const ValueId input = MainOperand(expansion, expanded);
-  return {.mixed = !expansion.tensors.IsContiguous(input)};
+  const bool keeps_shape =
+      tensors.ShapeOf(input) == tensors.ShapeOf(expanded.result());
+  const Strides order = keeps_shape ? tensors.StridesOf(expanded.result())
+                                    : ContiguousStrides(tensors.ShapeOf(input));
+  return {.mixed = keeps_shape ? tensors.StridesOf(input) != order
+                               : !tensors.IsContiguous(input),
+          .transposes = IsTransposed(tensors, input, order)};
 }
 
 LayoutEffect ReadsAnyLayout(Expansion&, const ExpandedNode&) { return {}; }
@@ -139,7 +164,13 @@ LayoutEffect Elementwise(Expansion& expansion, const ExpandedNode& expanded) {
         tensors.IsWeight(id) ? DenseStridesLike(shape, strides) : strides;
     return !HaveSameOrder(shape, read, order);
   });
-  return {.channels_last = tensors.IsChannelsLast(result), .mixed = mixed};
+  const bool transposes =
+      std::ranges::any_of(expanded.operands, [&](ValueId id) {
+        return tensors.ShapeOf(id) == shape && IsTransposed(tensors, id, order);
+      });
+  return {.channels_last = tensors.IsChannelsLast(result),
+          .mixed = mixed,
+          .transposes = transposes};
 }
 
 struct LayoutRule {

@@ -37,6 +37,7 @@ struct ExpandedNode {
 struct LayoutEffect {
   bool channels_last = false;
   bool mixed = false;
+  bool transposes = false;  ///< Kernel::transposes.
 };
 
 /// Appends the kernels of all nodes of the forward pass to the expansion's.

@@ -44,8 +44,12 @@ struct Kernel {
   std::int64_t channels_in = 0;
   std::int64_t channels_out = 0;
   std::int64_t groups = 0;
-  /// Elements of an image over which a group norm computes one mean.
-  std::int64_t group_elements = 0;
+  /// What a kernel along rows goes over: sums, norms, softmaxes and scans of
+  /// `row_elements` each, `row_step` elements apart. Of a pooling, the threads
+  /// that it launches and the elements of a window.
+  std::int64_t rows = 0;
+  std::int64_t row_elements = 0;
+  std::int64_t row_step = 0;
   /// What one thread of an interpolating upsampling does one after the other
   /// (SerialSteps).
   std::int64_t serial_steps = 0;
@@ -66,9 +70,14 @@ struct Kernel {
   bool channels_last = false;  ///< Works on channels-last images.
   /// Operands differ in layout, or have gaps.
   bool mixed_layouts = false;
+  /// Elements that are next to each other in the result are apart in an
+  /// operand: a transposition.
+  bool transposes = false;
   /// Attention: with a mask. Reduction: over the last dimension. Element-wise:
   /// an operand is broadcast. Batch norm: with the statistics of the batch.
+  /// Pooling: of volumes or adaptive, whose blocks are 32 x 8 results.
   bool variant = false;
+  bool repeated = false;    ///< One of many equal steps of a recurrent layer.
   bool causal = false;      ///< Attention that skips the keys after a query.
   TorchVersion torch = {};  ///< That launches it.
 

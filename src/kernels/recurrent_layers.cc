@@ -91,6 +91,7 @@ bool IsPersistent(CompositeSteps& steps, const RecurrentKind& kind,
                   const Cell& cell, ValueId input) {
   return !cell.output_weight && steps.RankOf(input) == 3 &&
          steps.TypeOf(input) != DType::kF64 &&
+         steps.TypeOf(input) != DType::kBF16 &&
          steps.Size(cell.state_weight, 1) <= kind.most_persistent_units;
 }
 

@@ -1,0 +1,268 @@
+#include "src/cost/thread_loops.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "src/cost/row_passes.h"
+
+// Kernels that neither a product nor their traffic keeps busy. Two kinds:
+//
+//   threads   each thread computes one result; what counts is instructions:
+//             cycles = threads x (start + elements of a window x each) / SMs
+//   blocks    a block of threads goes along a row step by step, and waits in
+//             each for what it has loaded or for what the step before found:
+//             cycles = waves of blocks x (start + steps x each)
+//
+// Which of them, with how many threads, is read off PyTorch's source
+// (aten/src/ATen/native/cuda); the cycles are fitted to an H100's operators
+// (datasets/labels/h100-sxm5-80gb/kinds.jsonl.gz). FlagPerf's group norms on an
+// A100 need as many cycles per step, at another clock.
+
+namespace foretell::cost {
+namespace {
+
+/// Cycles of a multiprocessor for a thread and, with 128 FP32 lanes, for each
+/// element of its window.
+struct ThreadCycles {
+  double start;
+  double element;
+};
+
+/// avg_pool2d_out_cuda_frame, and its kernel for channels-last images.
+constexpr ThreadCycles kAveragePool = {2.5, 0.08};
+constexpr ThreadCycles kAveragePoolChannelsLast = {5.2, 0.25};
+/// max_pool_forward_nchw and max_pool_forward_nhwc.
+constexpr ThreadCycles kMaxPool = {2.15, 0.215};
+/// Poolings of volumes and adaptive ones.
+constexpr ThreadCycles kBlockPool = {3.75, 0.17};
+/// conv_depthwise2d_forward_kernel; squares of 1, 3 and 5 are compiled in.
+constexpr ThreadCycles kDepthwise = {2.2, 0.15};
+constexpr ThreadCycles kSquareDepthwise = {1.6, 0.105};
+constexpr std::int64_t kSquares[] = {1, 3, 5};
+/// Per element of an element-wise kernel that computes addresses
+/// (OffsetCalculator); of one that reads across memory.
+constexpr double kStridedCycles = 0.6;
+constexpr double kTransposedCycles = 1.87;
+/// Per random number.
+constexpr double kRandomCycles = 0.41;
+
+constexpr double kBlockThreads = 512;
+constexpr double kHopperLanes = 128;
+
+double Waves(double blocks, double threads, const Machine& machine) {
+  const double resident =
+      machine.sms * std::max(1.0, std::floor(ThreadsPerSm(machine) / threads));
+  return std::max(1.0, blocks / resident);
+}
+
+double ThreadsUs(double threads, double elements, const ThreadCycles& cycles,
+                 const Machine& machine) {
+  const double each = cycles.element * kHopperLanes / machine.LanesPerSm();
+  return threads * (cycles.start + elements * each) /
+         (machine.CyclesPerUs() * machine.sms);
+}
+
+double PoolUs(const Kernel& kernel, const Machine& machine) {
+  const bool is_average = kernel.kernel_class == KernelClass::kAveragePool;
+  const ThreadCycles& cycles = kernel.variant         ? kBlockPool
+                               : !is_average          ? kMaxPool
+                               : kernel.channels_last ? kAveragePoolChannelsLast
+                                                      : kAveragePool;
+  return ThreadsUs(Real(kernel.rows), Real(kernel.row_elements), cycles,
+                   machine);
+}
+
+/// Of a copy or element-wise kernel whose operands do not lie as its result.
+double StridedUs(const Kernel& kernel, const Machine& machine) {
+  const bool is_random = kernel.kernel_class == KernelClass::kRandom;
+  const bool is_strided = kernel.mixed_layouts || kernel.variant || is_random;
+  if (!is_strided || kernel.element_bytes_out == 0) return 0;
+  const double elements = Real(kernel.bytes_out / kernel.element_bytes_out);
+  const double each = is_random           ? kRandomCycles
+                      : kernel.transposes ? kTransposedCycles
+                                          : kStridedCycles;
+  return ThreadsUs(elements, 0, {each, 0}, machine);
+}
+
+/// A block of 128 threads has a row of a layer norm and takes 4 elements per
+/// thread and step; both of its passes.
+double LayerNormUs(const Kernel& kernel, const Machine& machine) {
+  constexpr double kThreads = 128, kVector = 4, kStepCycles = 2050;
+  const double steps =
+      std::ceil(Real(kernel.row_elements) / (kThreads * kVector));
+  return Waves(Real(kernel.rows), kThreads, machine) * steps * kStepCycles /
+         machine.CyclesPerUs();
+}
+
+/// Welford's means by a block per group of an image or channel.
+double MomentsUs(const Kernel& kernel, const Machine& machine) {
+  constexpr double kStepCycles = 815;
+  const double steps = std::ceil(Real(kernel.row_elements) / kBlockThreads);
+  return Waves(Real(kernel.rows), kBlockThreads, machine) * steps *
+         kStepCycles / machine.CyclesPerUs();
+}
+
+/// Group norm: what fills the GPU, two of three passes over the elements, comes
+/// after the moments.
+double GroupNormUs(const Kernel& kernel, const Machine& machine,
+                   double traffic_us) {
+  constexpr double kFillingPasses = 2.0 / 3;
+  return MomentsUs(kernel, machine) + kFillingPasses * traffic_us;
+}
+
+/// Statistics of a batch norm. In 16 bits PyTorch computes them; else cuDNN
+/// does, and goes over the channel once more to write the results, in the same
+/// kernel: what is left of its time beside that traffic, two passes.
+double StatisticsUs(const Kernel& kernel, const Machine& machine,
+                    double traffic_us) {
+  constexpr double kCudnnStepCycles = 563, kOtherPasses = 2;
+  if (kernel.element_bytes_in == kHalfElementBytes) {
+    return MomentsUs(kernel, machine);
+  }
+  const double steps = std::ceil(Real(kernel.row_elements) / kBlockThreads);
+  const double us = Waves(Real(kernel.rows), ThreadsPerSm(machine), machine) *
+                    steps * kCudnnStepCycles / machine.CyclesPerUs();
+  return us - kOtherPasses * traffic_us;
+}
+
+/// Softmax along another dimension than the last: a thread for each neighbour,
+/// which goes over its elements three times
+/// (SpatialSoftMax_getBlockSize in aten/src/ATen/native/cuda/SoftMax.cu).
+double SpatialSoftmaxUs(const Kernel& kernel, const Machine& machine) {
+  constexpr double kMostThreads = 1024, kShared = 64, kStepCycles = 2420;
+  const double step = Real(kernel.row_step);
+  const double length = Real(kernel.row_elements);
+  const double neighbours = std::min(step, kMostThreads);
+  double shares = 1;
+  if (neighbours <= kShared && length >= kShared) {
+    while (neighbours * shares <= kMostThreads && shares <= length) shares *= 2;
+    shares /= 2;
+  }
+  const double blocks = Real(kernel.rows) / step * std::ceil(step / neighbours);
+  return Waves(blocks, neighbours * shares, machine) *
+         std::ceil(length / shares) * kStepCycles / machine.CyclesPerUs();
+}
+
+/// Softmax along the last dimension. Up to 1,024 elements, rounded up to a
+/// power of two, a warp has a row (softmax_warp_forward); longer rows have a
+/// block, of 4 elements per thread and at most 1,024 threads.
+double SoftmaxUs(const Kernel& kernel, const Machine& machine) {
+  constexpr ThreadCycles kWarpRow = {15, 0.33};
+  constexpr double kBlock = 1024, kVector = 4, kThreadCycles = 6.8;
+  if (kernel.row_step > 1) return SpatialSoftmaxUs(kernel, machine);
+  const double length = Real(kernel.row_elements);
+  if (length > kBlock) {
+    const double threads = std::min(kBlock, std::floor(length / kVector));
+    return Waves(Real(kernel.rows), threads, machine) * threads *
+           kThreadCycles / machine.CyclesPerUs();
+  }
+  const double padded = Real(static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(kernel.row_elements))));
+  return ThreadsUs(Real(kernel.rows), padded, kWarpRow, machine);
+}
+
+/// Threads of a block along a row of a scan, as their logarithm
+/// (get_log_num_threads_x_inner_scan in
+/// aten/src/ATen/native/cuda/ScanUtils.cuh); its unsigned difference wraps
+/// where there are far more rows than elements, and then takes the most.
+int LogScanThreads(std::int64_t rows, std::int64_t elements) {
+  constexpr int kLogBlock = 9, kLeast = 4;
+  const auto log = [](std::int64_t n) {
+    return static_cast<int>(std::bit_width(
+        static_cast<std::uint64_t>(std::max<std::int64_t>(1, n)) - 1));
+  };
+  const int twice = kLogBlock + log(elements) - log(rows);
+  return twice < 0 ? kLogBlock : std::clamp(twice / 2, kLeast, kLogBlock);
+}
+
+/// Cumulative sums and their like.
+double ScanUs(const Kernel& kernel, const Machine& machine) {
+  constexpr double kChunkCycles = 5400, kOuterStepCycles = 754;
+  const double step = Real(kernel.row_step);
+  if (step > 1) {
+    const double threads = std::min(step, kBlockThreads);
+    const double blocks = Real(kernel.rows) / step * std::ceil(step / threads);
+    return Waves(blocks, threads, machine) * Real(kernel.row_elements) *
+           kOuterStepCycles / machine.CyclesPerUs();
+  }
+  const double along =
+      std::exp2(LogScanThreads(kernel.rows, kernel.row_elements));
+  const double chunks = std::ceil(Real(kernel.row_elements) / (2 * along));
+  const double blocks = std::ceil(Real(kernel.rows) * along / kBlockThreads);
+  return Waves(blocks, kBlockThreads, machine) * chunks * kChunkCycles /
+         machine.CyclesPerUs();
+}
+
+/// A recurrent layer whose weights stay on chip goes from step to step
+/// (RNN_blockPersist_fp_LSTM).
+double PersistentLayerUs(const Kernel& kernel, const Machine& machine) {
+  constexpr double kStepCycles = 3600;
+  return Real(kernel.row_elements) * kStepCycles / machine.CyclesPerUs();
+}
+
+/// Sums along the last dimension: a block takes rows that are shorter than a
+/// warp side by side (setReduceConfig in aten/src/ATen/native/cuda/Reduce.cuh).
+double SumUs(const Kernel& kernel, const Machine& machine) {
+  constexpr double kWarp = 32, kBlockCycles = 3700;
+  if (!kernel.variant || kernel.rows == 0) return 0;
+  const auto power = [](std::int64_t n) {
+    return Real(static_cast<std::int64_t>(
+        std::bit_floor(static_cast<std::uint64_t>(n))));
+  };
+  const double along = std::min(power(kernel.row_elements), kWarp);
+  const double at_a_time = std::min(power(kernel.rows), kBlockThreads / along);
+  const double waves =
+      Waves(Real(kernel.rows) / at_a_time, kBlockThreads, machine);
+  return waves > 1 ? waves * kBlockCycles / machine.CyclesPerUs() : 0;
+}
+
+}  // namespace
+
+double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us) {
+  const bool has_rows = kernel.rows > 0 && kernel.row_elements > 0;
+  if (!has_rows) return StridedUs(kernel, machine);
+  switch (kernel.kernel_class) {
+    case KernelClass::kAveragePool:
+    case KernelClass::kMaxPool:
+      return PoolUs(kernel, machine);
+    case KernelClass::kLayerNorm:
+      return LayerNormUs(kernel, machine);
+    case KernelClass::kGroupNorm:
+      return GroupNormUs(kernel, machine, traffic_us);
+    case KernelClass::kBatchNorm:
+      return kernel.variant ? StatisticsUs(kernel, machine, traffic_us) : 0;
+    case KernelClass::kSoftmax:
+      return SoftmaxUs(kernel, machine);
+    case KernelClass::kScan:
+      return ScanUs(kernel, machine);
+    case KernelClass::kLinear:
+      return PersistentLayerUs(kernel, machine);
+    case KernelClass::kReduce:
+      return SumUs(kernel, machine);
+    default:
+      return StridedUs(kernel, machine);
+  }
+}
+
+double DirectLoopUs(const Kernel& kernel, const Machine& machine) {
+  constexpr double kMacCycles = 0.25;
+  const bool is_direct =
+      kernel.kernel_class == KernelClass::kTransposedConvolution &&
+      kernel.groups > 1 && kernel.stride > 1 &&
+      kernel.element_bytes_in > kHalfElementBytes;
+  return is_direct ? ThreadsUs(Real(kernel.macs), 0, {kMacCycles, 0}, machine)
+                   : 0;
+}
+
+double DepthwiseLoopUs(const Kernel& kernel, const Machine& machine) {
+  const double results = Real(kernel.bytes_out / kernel.element_bytes_out);
+  const bool is_compiled =
+      kernel.window_height == kernel.window_width &&
+      std::ranges::count(kSquares, kernel.window_width) > 0;
+  return ThreadsUs(results, Real(kernel.k),
+                   is_compiled ? kSquareDepthwise : kDepthwise, machine);
+}
+
+}  // namespace foretell::cost

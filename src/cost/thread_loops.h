@@ -1,0 +1,22 @@
+#pragma once
+
+#include "src/cost/machine.h"
+#include "src/kernels/kernels.h"
+
+namespace foretell::cost {
+
+/// Microseconds that the threads of `kernel` need for their instructions and
+/// for what they wait for, one step after the other, where that can exceed its
+/// traffic: poolings, copies across memory, sums, norms, softmaxes and scans
+/// along rows. `traffic_us` is the time of its bytes on a full GPU. 0 for every
+/// other kernel.
+double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us);
+
+/// The same for a transposed convolution of f32 in groups with a stride, for
+/// which cuDNN falls back to direct kernels; 0 for every other one.
+double DirectLoopUs(const Kernel& kernel, const Machine& machine);
+
+/// The same for PyTorch's own depthwise convolution.
+double DepthwiseLoopUs(const Kernel& kernel, const Machine& machine);
+
+}  // namespace foretell::cost
