@@ -18,8 +18,8 @@
 #include "foretell/predictor.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
-#include "src/predict/fit_correction.h"
-#include "src/predict/measured_rows.h"
+#include "src/correct/fit_correction.h"
+#include "src/correct/measured_rows.h"
 
 namespace foretell::cli {
 namespace {

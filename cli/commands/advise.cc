@@ -17,7 +17,7 @@
 #include "cli/flags/number_checks.h"
 #include "cli/print/print_advice.h"
 #include "src/core/json_text.h"
-#include "src/predict/advice_json.h"
+#include "src/judge/advice_json.h"
 
 namespace foretell::cli {
 namespace {

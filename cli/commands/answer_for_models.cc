@@ -5,7 +5,7 @@
 #include "cli/flags/model_options.h"
 #include "src/core/json_text.h"
 #include "src/core/output_file.h"
-#include "src/predict/report_json.h"
+#include "src/judge/report_json.h"
 
 namespace foretell::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cli/commands/exit_code.h"
-#include "src/predict/report.h"
+#include "src/judge/report.h"
 
 namespace foretell::cli {
 

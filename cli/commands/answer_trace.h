@@ -7,7 +7,7 @@
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
 #include "foretell/session.h"
-#include "src/predict/report.h"
+#include "src/judge/report.h"
 
 namespace foretell::cli {
 

@@ -19,8 +19,8 @@
 #include "src/core/output_file.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
+#include "src/judge/report_json.h"
 #include "src/page/html_page.h"
-#include "src/predict/report_json.h"
 
 namespace foretell::cli {
 namespace {

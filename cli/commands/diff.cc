@@ -20,10 +20,10 @@
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
 #include "src/core/parse_json.h"
+#include "src/judge/report_json.h"
 #include "src/page/html_page.h"
 #include "src/pictures/step_difference.h"
 #include "src/pictures/step_json.h"
-#include "src/predict/report_json.h"
 
 namespace foretell::cli {
 namespace {

@@ -17,12 +17,12 @@
 #include "foretell/predictor.h"
 #include "foretell/session.h"
 #include "foretell/version.h"
+#include "src/answer/embedded_checkpoints.h"
 #include "src/core/numbers.h"
 #include "src/core/processor.h"
 #include "src/core/text.h"
 #include "src/host/dispatch_probes.h"
 #include "src/host/host_store.h"
-#include "src/predict/embedded_checkpoints.h"
 
 namespace foretell::cli {
 namespace {

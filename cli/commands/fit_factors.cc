@@ -13,7 +13,7 @@
 #include "cli/commands/command.h"
 #include "src/core/files.h"
 #include "src/core/json_object.h"
-#include "src/predict/two_factors.h"
+#include "src/correct/two_factors.h"
 
 namespace foretell::cli {
 namespace {

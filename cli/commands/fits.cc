@@ -18,7 +18,7 @@
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
-#include "src/predict/fit_json.h"
+#include "src/judge/fit_json.h"
 
 namespace foretell::cli {
 namespace {

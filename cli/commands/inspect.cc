@@ -12,7 +12,7 @@
 #include "cli/print/progress_bar.h"
 #include "foretell/graph_io.h"
 #include "src/core/json_text.h"
-#include "src/predict/report_json.h"
+#include "src/judge/report_json.h"
 
 namespace foretell::cli {
 namespace {

@@ -22,10 +22,10 @@
 #include "foretell/frontends.h"
 #include "src/core/json_text.h"
 #include "src/core/output_file.h"
+#include "src/judge/fit_json.h"
 #include "src/page/html_page.h"
 #include "src/pictures/batch_points.h"
 #include "src/pictures/device_json.h"
-#include "src/predict/fit_json.h"
 
 namespace foretell::cli {
 namespace {

@@ -23,7 +23,7 @@
 #include "src/core/output_file.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
-#include "src/predict/report_json.h"
+#include "src/judge/report_json.h"
 
 namespace foretell::cli {
 namespace {

@@ -20,7 +20,7 @@
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
-#include "src/predict/report_json.h"
+#include "src/judge/report_json.h"
 
 namespace foretell::cli {
 namespace {

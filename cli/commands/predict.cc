@@ -19,10 +19,10 @@
 #include "foretell/predictor.h"
 #include "src/core/json_text.h"
 #include "src/core/output_file.h"
+#include "src/judge/report.h"
+#include "src/judge/report_json.h"
 #include "src/page/html_page.h"
 #include "src/pictures/step_json.h"
-#include "src/predict/report.h"
-#include "src/predict/report_json.h"
 
 namespace foretell::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/commands/exit_code.h"
-#include "src/predict/report.h"
+#include "src/judge/report.h"
 
 namespace foretell::cli {
 

@@ -16,10 +16,10 @@
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
+#include "src/judge/report_json.h"
 #include "src/page/html_page.h"
 #include "src/pictures/batch_points.h"
 #include "src/pictures/step_json.h"
-#include "src/predict/report_json.h"
 
 namespace foretell::cli {
 namespace {

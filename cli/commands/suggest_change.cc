@@ -4,7 +4,7 @@
 #include <string>
 
 #include "foretell/trace.h"
-#include "src/predict/summary.h"
+#include "src/judge/summary.h"
 
 namespace foretell::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/flags/run_flags.h"
 #include "foretell/predictor.h"
 #include "foretell/program.h"
-#include "src/predict/report.h"
+#include "src/judge/report.h"
 
 namespace foretell::cli {
 

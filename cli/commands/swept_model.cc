@@ -12,7 +12,7 @@
 #include "foretell/trace.h"
 #include "foretell/zoo.h"
 #include "src/core/text.h"
-#include "src/predict/model_field.h"
+#include "src/correct/model_field.h"
 #include "src/program/size_expression.h"
 
 namespace foretell::cli {

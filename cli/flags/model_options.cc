@@ -19,8 +19,8 @@
 #include "src/core/parse_number.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
+#include "src/correct/model_field.h"
 #include "src/device/local_gpu.h"
-#include "src/predict/model_field.h"
 
 namespace foretell::cli {
 namespace {

@@ -16,7 +16,7 @@
 #include "foretell/run.h"
 #include "foretell/session.h"
 #include "foretell/trace.h"
-#include "src/predict/report.h"
+#include "src/judge/report.h"
 
 namespace foretell::cli {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/print/terminal_style.h"
-#include "src/predict/summary.h"
+#include "src/judge/summary.h"
 
 namespace foretell::cli {
 

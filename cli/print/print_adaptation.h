@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "src/predict/fit_correction.h"
+#include "src/correct/fit_correction.h"
 
 namespace foretell::cli {
 

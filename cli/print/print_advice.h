@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "src/predict/advice_json.h"
+#include "src/judge/advice_json.h"
 
 namespace foretell::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "src/predict/scope_step.h"
+#include "src/correct/scope_step.h"
 #include "src/surrogate/gap.h"
 
 namespace foretell::cli {

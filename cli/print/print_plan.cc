@@ -9,7 +9,7 @@
 #include "src/core/printable.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
-#include "src/predict/report_json.h"
+#include "src/judge/report_json.h"
 
 namespace foretell::cli {
 namespace {

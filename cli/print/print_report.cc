@@ -15,7 +15,7 @@
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
 #include "src/core/units.h"
-#include "src/predict/summary.h"
+#include "src/judge/summary.h"
 
 namespace foretell::cli {
 namespace {

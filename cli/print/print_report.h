@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/print/terminal_style.h"
-#include "src/predict/report.h"
+#include "src/judge/report.h"
 
 namespace foretell::cli {
 
@@ -15,7 +15,7 @@ enum class Detail : std::uint8_t {
   kAll,      ///< And every figure, with the table of MIG profiles.
 };
 
-/// For people: a summary of one result (src/predict/summary.h), or a table with
+/// For people: a summary of one result (src/judge/summary.h), or a table with
 /// a row for each of several. On a terminal in color, within its width, and
 /// with a bar for the parts of memory.
 std::string FormatReports(std::span<const Report> reports,

@@ -12,7 +12,7 @@ environment of it, the median / mean absolute percentage error
 - times one factor, the median ratio of five labels;
 - times exp(a + b x), where x is the logarithm of MACs over predicted time, less
   its mean over the device: `foretell adapt` finds a and b in the same way
-  (src/predict/two_factors.h), and like it takes x between those of the five;
+  (src/correct/two_factors.h), and like it takes x between those of the five;
 both of the same five labels, one from each fifth by x, over the labels that were
 not drawn, as the mean of DRAWS draws with seed 0. "Known" columns draw among the
 better-known quarter of each fifth: networks that were predicted well, when those

@@ -5,7 +5,7 @@
 
 #include "foretell/error.h"
 #include "foretell/mig.h"
-#include "src/predict/report_json.h"
+#include "src/judge/report_json.h"
 
 namespace foretell::pictures {
 namespace {

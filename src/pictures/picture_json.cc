@@ -1,7 +1,7 @@
 #include "src/pictures/picture_json.h"
 
 #include "src/core/printable.h"
-#include "src/predict/report_json.h"
+#include "src/judge/report_json.h"
 
 namespace foretell::pictures {
 namespace {

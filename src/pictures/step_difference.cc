@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "foretell/error.h"
-#include "src/predict/report_json.h"
+#include "src/judge/report_json.h"
 
 namespace foretell::pictures {
 namespace {

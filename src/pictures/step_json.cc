@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "src/judge/report_json.h"
 #include "src/pictures/device_json.h"
 #include "src/pictures/kernel_points.h"
 #include "src/pictures/memory_timeline.h"
 #include "src/pictures/module_costs.h"
 #include "src/pictures/module_names.h"
-#include "src/predict/report_json.h"
 
 namespace foretell::pictures {
 namespace {

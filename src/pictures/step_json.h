@@ -4,7 +4,7 @@
 
 #include "foretell/device.h"
 #include "foretell/graph.h"
-#include "src/predict/report.h"
+#include "src/judge/report.h"
 
 namespace foretell::pictures {
 

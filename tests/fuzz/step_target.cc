@@ -11,10 +11,10 @@
 #include "foretell/predictor.h"
 #include "src/core/json_text.h"
 #include "src/features/terms.h"
+#include "src/judge/report.h"
+#include "src/judge/report_json.h"
 #include "src/parallel/parallelize.h"
 #include "src/pictures/step_json.h"
-#include "src/predict/report.h"
-#include "src/predict/report_json.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/promises.h"
 

@@ -34,7 +34,7 @@ class Palette(unittest.TestCase):
             (ROOT / "cli/print/memory_bar.cc").read_text())}
 
     def test_has_every_part_of_the_memory(self):
-        source = (ROOT / "src/predict/summary.cc").read_text()
+        source = (ROOT / "src/judge/summary.cc").read_text()
         parts = source[source.index("MemoryParts(const Report"):]
         parts = parts[:parts.index("};")]
         names = set(re.findall(r'\{"([\w ]+)",', parts))

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "src/predict/learned_model.h"
+#include "src/answer/learned_model.h"
 #include "tests/datasets/scratch.h"
 #include "tests/training/toy_data.h"
 #include "training/fit/predict_samples.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/predict/learned_model.h"
+#include "src/answer/learned_model.h"
 #include "tests/datasets/expect_error.h"
 #include "tests/training/toy_training.h"
 #include "training/fit/fit_info.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "foretell/error.h"
-#include "src/predict/learned_model.h"
+#include "src/answer/learned_model.h"
 #include "training/fit/compute_device.h"
 #include "training/fit/huber.h"
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "foretell/error.h"
+#include "src/answer/learned_model.h"
 #include "src/core/text.h"
-#include "src/predict/learned_model.h"
 #include "training/fit/huber.h"
 #include "training/samples/batch_loader.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "src/answer/learned_model.h"
 #include "src/network/checkpoint.h"
-#include "src/predict/learned_model.h"
 #include "training/fit/epoch_metrics.h"
 #include "training/fit/learner.h"
 #include "training/fit/trainer_options.h"

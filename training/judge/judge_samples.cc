@@ -6,7 +6,7 @@
 #include <span>
 
 #include "foretell/error.h"
-#include "src/predict/learned_model.h"
+#include "src/answer/learned_model.h"
 #include "training/fit/compute_device.h"
 #include "training/fit/predict_samples.h"
 #include "training/judge/method_text.h"

@@ -9,7 +9,7 @@
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 #include "foretell/run.h"
-#include "src/predict/prior_figures.h"
+#include "src/answer/prior_figures.h"
 
 namespace foretell::training {
 

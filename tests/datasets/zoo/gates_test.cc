@@ -10,11 +10,11 @@
 
 #include "foretell/fit.h"
 #include "foretell/predictor.h"
+#include "src/answer/least_figures.h"
 #include "src/core/units.h"
-#include "src/predict/least_figures.h"
+#include "tests/answer/own_checkpoint.h"
 #include "tests/datasets/scratch.h"
 #include "tests/datasets/zoo/trace_network.h"
-#include "tests/predict/own_checkpoint.h"
 
 namespace foretell {
 namespace {
@@ -26,7 +26,7 @@ const std::string& OwnFile() {
   static const dataset_test::Scratch scratch;
   static const std::string path = [] {
     std::string file = scratch / "own.safetensors";
-    predict_test::WriteOwnCheckpoint(file, 7);
+    answer_test::WriteOwnCheckpoint(file, 7);
     return file;
   }();
   return path;

@@ -1,0 +1,27 @@
+#include "foretell/predictor.h"
+#include "src/answer/learned_predictors.h"
+#include "src/answer/own_checkpoints.h"
+#include "src/answer/pmgns_predictors.h"
+
+namespace foretell {
+
+Predictor Predictor::Make(const DeviceSpec& device, const Run& run,
+                          const PredictorOptions& options) {
+  Predictor predictor = Analytic(device, run, options);
+  if (!options.checkpoints.empty()) {
+    const DeviceCatalog& catalog = options.catalog == nullptr
+                                       ? DeviceCatalog::BuiltIn()
+                                       : *options.catalog;
+    predictor.learned_ = std::make_shared<const learned::OwnCheckpoints>(
+        options.checkpoints, catalog);
+  } else if (options.method == Method::kPmgns) {
+    predictor.learned_ = std::make_shared<const learned::PmgnsPredictors>(
+        learned::PmgnsPredictors::BuiltIn());
+  } else if (options.method != Method::kAnalytic) {
+    predictor.learned_ = std::make_shared<const learned::LearnedPredictors>(
+        learned::LearnedPredictors::BuiltIn());
+  }
+  return predictor;
+}
+
+}  // namespace foretell

@@ -1,0 +1,152 @@
+#include "src/judge/remedies.h"
+
+#include <fmt/core.h>
+
+namespace foretell {
+namespace {
+
+bool Trains(const StepSetup& setup) {
+  return setup.run.mode == Mode::kTraining;
+}
+
+bool IsPlainFloat(const StepSetup& setup) {
+  const Precision precision = setup.run.precision;
+  return !setup.run.autocast &&
+         (precision == Precision::kFp32 || precision == Precision::kTf32);
+}
+
+/// GPUs of one machine.
+constexpr int kShardedOver[] = {2, 8};
+
+/// A remedy without an argument.
+struct FixedRemedy {
+  std::string_view name;
+  std::string_view group;
+  bool keeps_numerics;
+  bool (*helps)(const StepSetup& setup);
+  void (*apply)(StepSetup& setup);
+};
+
+constexpr FixedRemedy kFixedRemedies[] = {
+    {"torch.no_grad()", "grad", true,
+     [](const StepSetup& setup) { return setup.run.grad_mode; },
+     [](StepSetup& setup) { setup.run.grad_mode = false; }},
+    {"pure bf16 (weights too)", "precision", false, &IsPlainFloat,
+     [](StepSetup& setup) { setup.run.precision = Precision::kBf16; }},
+    {"activation checkpointing", "recompute", true,
+     [](const StepSetup& setup) {
+       return Trains(setup) && setup.loop.recompute.empty();
+     },
+     [](StepSetup& setup) { setup.loop.recompute = "auto"; }},
+    {"foreach=False", "foreach", true,
+     [](const StepSetup& setup) {
+       return Trains(setup) && setup.loop.foreach && !setup.loop.fused &&
+              setup.run.optimizer != Optimizer::kAdafactor;
+     },
+     [](StepSetup& setup) { setup.loop.foreach = false; }},
+    {"fused=True", "foreach", true,
+     [](const StepSetup& setup) {
+       return Trains(setup) && !setup.loop.fused &&
+              HasFusedStep(setup.run.optimizer);
+     },
+     [](StepSetup& setup) { setup.loop.fused = true; }},
+    {"set_to_none=True", "set_to_none", true,
+     [](const StepSetup& setup) {
+       return Trains(setup) && !setup.loop.set_to_none;
+     },
+     [](StepSetup& setup) { setup.loop.set_to_none = true; }},
+    {"channels_last", "channels_last", true,
+     [](const StepSetup& setup) {
+       return setup.run.autocast && !setup.run.channels_last;
+     },
+     [](StepSetup& setup) { setup.run.channels_last = true; }},
+    {"expandable segments", "allocator", true,
+     [](const StepSetup& setup) { return !setup.expandable_segments; },
+     [](StepSetup& setup) { setup.expandable_segments = true; }},
+};
+
+/// Shards of parameters, gradients and states on so many GPUs, each with the
+/// batch that was asked for.
+void AddShards(const StepSetup& setup, std::vector<RemedyRow>& rows) {
+  const bool can_shard = Trains(setup) &&
+                         setup.loop.parallel == ParallelSpec{} &&
+                         setup.loop.accumulation == 1 && setup.loop.set_to_none;
+  if (!can_shard) return;
+  for (const int gpus : kShardedOver) {
+    rows.push_back({fmt::format("shard over {} GPUs (fsdp:{})", gpus, gpus),
+                    "parallel", true, [gpus](StepSetup& changed) {
+                      changed.loop.parallel = {.kind = ParallelKind::kFsdp,
+                                               .gpus = gpus};
+                    }});
+  }
+}
+
+void AddOptimizers(const StepSetup& setup, std::vector<RemedyRow>& rows) {
+  if (!Trains(setup)) return;
+  for (const Optimizer optimizer : kAllOptimizers) {
+    if (optimizer == setup.run.optimizer) continue;
+    rows.push_back({fmt::format("optimizer {}", OptimizerName(optimizer)),
+                    "optimizer", false, [optimizer](StepSetup& changed) {
+                      changed.run.optimizer = optimizer;
+                      changed.loop.fused &= HasFusedStep(optimizer);
+                    }});
+  }
+}
+
+/// Automatic mixed precision, in the type that the device's tensor cores have:
+/// BF16 since Ampere, which needs no loss scaling.
+void AddAutocast(const StepSetup& setup, const DeviceSpec& device,
+                 std::vector<RemedyRow>& rows) {
+  if (!IsPlainFloat(setup)) return;
+  const Precision precision = AutocastPrecision(device);
+  rows.push_back({fmt::format("autocast to {}", PrecisionName(precision)),
+                  "precision", false, [precision](StepSetup& changed) {
+                    changed.run.autocast = true;
+                    changed.run.precision = precision;
+                  }});
+}
+
+}  // namespace
+
+std::vector<RemedyRow> RemediesFor(const AdviceRequest& request,
+                                   const DeviceSpec& device) {
+  std::vector<RemedyRow> rows;
+  AddAutocast(request.setup, device, rows);
+  for (const FixedRemedy& remedy : kFixedRemedies) {
+    if (!remedy.helps(request.setup)) continue;
+    rows.push_back({std::string(remedy.name), remedy.group,
+                    remedy.keeps_numerics, remedy.apply});
+  }
+  AddOptimizers(request.setup, rows);
+  // GPUs that share a step are not MIG instances.
+  if (request.limits.profile.empty()) AddShards(request.setup, rows);
+  if (!request.trainable.empty()) {
+    rows.push_back({fmt::format("train only {}", request.trainable),
+                    "trainable", false,
+                    [pattern = request.trainable](StepSetup& setup) {
+                      setup.loop.trainable = pattern;
+                    }});
+  }
+  if (request.lora != LoraSpec{}) {
+    rows.push_back(
+        {fmt::format("LoRA of rank {} on {}", request.lora.rank,
+                     request.lora.targets),
+         "trainable", false,
+         [lora = request.lora](StepSetup& setup) { setup.loop.lora = lora; }});
+  }
+  return rows;
+}
+
+RemedyRow SplitRemedy(const AdviceRequest& request, std::int64_t parts) {
+  const bool trains = request.setup.run.mode == Mode::kTraining;
+  const std::int64_t samples = request.batch / parts;
+  return {trains ? fmt::format("gradient accumulation {} x {}", parts, samples)
+                 : fmt::format("{} batches of {}", parts, samples),
+          "batch", !(trains && request.normalizes_over_batch),
+          [parts, trains](StepSetup& setup) {
+            setup.parts *= parts;
+            if (trains) setup.loop.accumulation *= static_cast<int>(parts);
+          }};
+}
+
+}  // namespace foretell

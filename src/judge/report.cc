@@ -1,0 +1,87 @@
+#include "src/judge/report.h"
+
+#include <fmt/core.h>
+
+#include <span>
+#include <utility>
+
+#include "src/graph/collective.h"
+
+namespace foretell {
+namespace {
+
+/// `tensors`, or those of `graph` if it is empty.
+std::vector<ReportTensor> OrOfGraph(std::vector<ReportTensor> tensors,
+                                    const OperatorGraph& graph,
+                                    std::span<const ValueId> ids) {
+  if (!tensors.empty()) return tensors;
+  for (const ValueId id : ids) {
+    tensors.push_back({graph.value(id).name, graph.value(id).type});
+  }
+  return tensors;
+}
+
+/// "layer1.0.conv1 (conv2d)", or the operator alone outside any module.
+std::string OperatorName(const OperatorGraph& graph, NodeId id) {
+  if (id == kNone) return {};
+  const Node& node = graph.node(id);
+  return node.scope.empty() ? node.target
+                            : fmt::format("{} ({})", node.scope, node.target);
+}
+
+Phase PhaseOf(const OperatorGraph& graph, NodeId id) {
+  return id == kNone ? Phase::kForward : graph.node(id).phase;
+}
+
+std::optional<ReportParallel> ParallelOf(const OperatorGraph& graph) {
+  std::optional<ReportParallel> found;
+  for (const Node& node : graph.nodes()) {
+    const std::optional<Collective> one = CollectiveOf(node);
+    if (!one) continue;
+    if (!found) {
+      found = {.plan = std::string(one->plan),
+               .gpus = one->gpus,
+               .layers = CountSharedLayers(graph)};
+    }
+    ++found->exchanges;
+  }
+  return found;
+}
+
+}  // namespace
+
+Report MakeReport(ReportedModel model, const OperatorGraph& graph,
+                  Prediction prediction, mig::Recommendation recommendation) {
+  std::vector<std::string>& warnings = model.warnings;
+  const std::vector<std::string> doubts = prediction.AllWarnings();
+  warnings.insert(warnings.end(), doubts.begin(), doubts.end());
+  Report report{
+      .model = std::move(model.name),
+      .format = std::move(model.format),
+      .mode = graph.info().mode,
+      .precision = graph.info().precision,
+      .autocast = graph.info().autocast,
+      .grad_mode = graph.info().grad_mode,
+      .batch = graph.info().batch,
+      .optimizer = graph.info().optimizer,
+      .loss = std::move(model.loss),
+      .weights = std::move(model.weights),
+      .parameters = graph.ParameterElements(),
+      .operators = std::ssize(graph.nodes()),
+      .static_features = CountStaticFeatures(graph),
+      .inputs = OrOfGraph(std::move(model.inputs), graph, graph.inputs()),
+      .outputs = OrOfGraph(std::move(model.outputs), graph, graph.outputs()),
+      .parallel = ParallelOf(graph),
+      .peak_operator = OperatorName(graph, prediction.memory.peak_node),
+      .peak_phase = PhaseOf(graph, prediction.memory.peak_node),
+      .warnings = std::move(warnings)};
+  for (const LiveTensor& tensor : prediction.memory.largest_at_peak) {
+    report.largest_at_peak.push_back(
+        {tensor, OperatorName(graph, tensor.producer)});
+  }
+  report.prediction = std::move(prediction);
+  report.recommendation = std::move(recommendation);
+  return report;
+}
+
+}  // namespace foretell
