@@ -8,7 +8,7 @@
 
 #include "foretell/device.h"
 #include "foretell/fit.h"
-#include "foretell/predictor.h"
+#include "foretell/prediction.h"
 #include "foretell/run.h"
 #include "foretell/training_loop.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "foretell/device.h"
-#include "foretell/predictor.h"
+#include "foretell/prediction.h"
 
 namespace foretell {
 

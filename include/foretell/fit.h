@@ -10,7 +10,7 @@
 #include "foretell/device.h"
 #include "foretell/error.h"
 #include "foretell/mig.h"
-#include "foretell/predictor.h"
+#include "foretell/prediction.h"
 
 /// Whether a step keeps its limits, and how large a batch may be to do so.
 /// JudgeFit alone decides this, so it accepts the batch that LargestBatch

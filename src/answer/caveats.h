@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "foretell/predictor.h"
+#include "foretell/prediction.h"
 
 namespace foretell {
 

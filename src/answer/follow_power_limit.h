@@ -1,6 +1,6 @@
 #pragma once
 
-#include "foretell/predictor.h"
+#include "foretell/prediction.h"
 #include "src/cost/launched_step.h"
 
 namespace foretell {

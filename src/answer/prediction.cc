@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "foretell/predictor.h"
+#include "foretell/prediction.h"
 
 namespace foretell {
 

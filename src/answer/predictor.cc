@@ -99,7 +99,8 @@ Predictor::Predictor(DeviceSpec device, const Run& run,
   options_.catalog = nullptr;
   options_.cost.run = run_;
   if (options_.correction) {
-    RequireInScope(*options_.correction, device_, context_, run_, options_);
+    RequireInScope(*options_.correction, device_, context_, run_, options_.host,
+                   options_.allocator);
     options_.host = HostOf(*options_.correction, options_.host);
   }
   SetHost(options_.host);

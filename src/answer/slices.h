@@ -4,7 +4,7 @@
 
 #include "foretell/cost.h"
 #include "foretell/device.h"
-#include "foretell/predictor.h"
+#include "foretell/prediction.h"
 #include "src/cost/launched_step.h"
 
 namespace foretell {

@@ -1,6 +1,8 @@
 #pragma once
 
-#include "foretell/predictor.h"
+#include "foretell/correction.h"
+#include "foretell/graph.h"
+#include "foretell/prediction.h"
 
 namespace foretell {
 

@@ -151,7 +151,8 @@ const HostSpec& HostOf(const Correction& correction, const HostSpec& asked) {
 
 void RequireInScope(const Correction& correction, const DeviceSpec& device,
                     const ContextModel& context, const Run& run,
-                    const PredictorOptions& options) {
+                    const HostSpec& host,
+                    const CachingAllocatorConfig& allocator) {
   const std::string& origin = correction.origin;
   const CorrectionScope& scope = correction.scope;
   if (scope.measured_on == "cpu") {
@@ -164,15 +165,14 @@ void RequireInScope(const Correction& correction, const DeviceSpec& device,
   if (correction[Target::kMemory]) {
     RequireSame(origin, "environment", scope.context, context.name);
   }
-  if (scope.IsOfOneModel() && options.allocator.expandable_segments) {
+  if (scope.IsOfOneModel() && allocator.expandable_segments) {
     Refuse(origin, "allocator", "PyTorch's default", "--expandable-segments");
   }
   Run mine = scope.run;
   if (!CorrectsTimes(correction)) {
     mine.host = run.host;
-  } else if (options.host.IsNamed()) {
-    RequireSame(origin, "host", NameOf(correction.terms.host),
-                options.host.name);
+  } else if (host.IsNamed()) {
+    RequireSame(origin, "host", NameOf(correction.terms.host), host.name);
   }
   RequireSameRun(origin, mine, run);
 }

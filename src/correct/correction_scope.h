@@ -3,7 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "foretell/predictor.h"
+#include "foretell/correction.h"
+#include "foretell/device.h"
+#include "foretell/graph.h"
+#include "foretell/host.h"
+#include "foretell/memory.h"
+#include "foretell/run.h"
 
 namespace foretell {
 
@@ -14,7 +19,8 @@ namespace foretell {
 /// energy is, the optimizer in training, the allocator to one model.
 void RequireInScope(const Correction& correction, const DeviceSpec& device,
                     const ContextModel& context, const Run& run,
-                    const PredictorOptions& options);
+                    const HostSpec& host,
+                    const CachingAllocatorConfig& allocator);
 
 /// The host of corrected predictions: the correction's, or the `asked` one if
 /// neither latency nor energy is corrected.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "foretell/correction.h"
-#include "foretell/predictor.h"
+#include "foretell/prediction.h"
 
 namespace foretell {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "foretell/predictor.h"
+#include "foretell/prediction.h"
 
 namespace foretell {
 

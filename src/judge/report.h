@@ -10,7 +10,7 @@
 #include "foretell/error.h"
 #include "foretell/features.h"
 #include "foretell/mig.h"
-#include "foretell/predictor.h"
+#include "foretell/prediction.h"
 #include "src/graph/collective.h"
 
 namespace foretell {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "foretell/graph_io.h"
+#include "foretell/predictor.h"
 
 namespace foretell {
 namespace {

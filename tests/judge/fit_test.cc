@@ -11,6 +11,7 @@
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "foretell/predictor.h"
 #include "src/core/units.h"
 #include "tests/cost/test_device.h"
 #include "tests/graph/expect_error.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "foretell/graph_io.h"
+#include "foretell/predictor.h"
 #include "src/core/json_text.h"
 
 namespace foretell {
