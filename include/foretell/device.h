@@ -37,6 +37,10 @@ struct DeviceSpec {
   /// Memory that CUDA lets a process allocate without MIG, including its
   /// context; less than memory_mib, which includes the driver's reserve.
   std::int64_t usable_mib = 0;
+  bool unified_memory = false;  ///< One pool with the host's; GB10, Jetsons.
+  /// MiB of a unified pool that are left to the host and not in usable_mib:
+  /// 8 GiB, and at most half of the pool, unless KeepForHost changed it.
+  std::int64_t host_share_mib = 0;
   double bandwidth_gb_s = 0;  ///< Peak, 10^9 bytes per second.
   /// Measured bandwidth of element-wise kernels on large tensors, 10^9 bytes
   /// per second; 0 if not measured.
@@ -116,11 +120,16 @@ class DeviceCatalog {
   /// Adds or replaces all context models of a JSON file; errors as AddDevice.
   void AddContexts(std::string_view json, std::string_view origin);
 
+  /// Leaves `mib` of every unified memory to the host; usable_mib is the rest,
+  /// at least 1.
+  void KeepForHost(std::int64_t mib);
+
   const std::vector<DeviceSpec>& devices() const { return devices_; }
   const std::vector<ContextModel>& contexts() const { return contexts_; }
   /// By name, alias or display name, by its letters and digits alone, in any
-  /// case and with or without the vendor's words, "rtx" and a trailing "gb":
-  /// "4090", "RTX 4090", "a100_80"; null if unknown.
+  /// case and with or without the vendor's words, "rtx" and a trailing "gb", or
+  /// by its words in any order: "4090", "RTX 4090", "a100_80",
+  /// "A100-80GB-SXM4"; null if unknown.
   const DeviceSpec* DeviceNamed(std::string_view name) const;
   /// As DeviceNamed; throws Error(kNotFound) that names the nearest.
   const DeviceSpec& FindDevice(std::string_view name) const;

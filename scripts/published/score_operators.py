@@ -12,8 +12,7 @@ fitted to even rows of each table, so odd ones are what is printed by default.
 Rows of NeuSight and DeepBench hold a call's own time beside the kernel's: rows below
 five times the shortest of their operator and device are left out, and half of the
 shortest is added to what is predicted for the others. `--by size` divides each kind by
-how long it was measured to take. GPUs that are not in the catalogue are described in
-scripts/published/devices.
+how long it was measured to take.
 """
 
 import argparse
@@ -27,7 +26,6 @@ import foretell
 import published
 from published_operators import TABLES
 
-DEVICES = pathlib.Path(__file__).resolve().parent / "devices"
 # Rows shorter than this multiple of the shortest say how long a call takes.
 CALLS = 5
 SIZES_US = (30, 100, 300, 1000, 10000)
@@ -37,9 +35,6 @@ def predicted_us(rows):
     """Times of `rows` of one device, all with or all without TF32."""
     device = rows[0].device
     flags = ["--device", device]
-    described = DEVICES / f"{device}.json"
-    if described.exists():
-        flags += ["--device-file", described]
     if not rows[0].tf32:
         flags.append("--no-tf32")
     with tempfile.NamedTemporaryFile("w", suffix=".graphs") as file:

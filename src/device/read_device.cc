@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@ constexpr std::int64_t kMaxMib = 1 << 24;  // 16 TiB.
 constexpr double kMaxBandwidth = 1e6;      // GB/s.
 constexpr double kMaxTflops = 1e6;
 constexpr double kMaxPower = 1e5;  // W.
+constexpr std::int64_t kHostShareMib = 8 * 1024;
 constexpr int kMaxSlots = 12;
 constexpr std::size_t kMaxProfiles = 32;
 constexpr Precision kPrecisions[] = {Precision::kFp32, Precision::kTf32,
@@ -98,6 +100,12 @@ void ReadHardware(JsonObject& object, DeviceSpec* device) {
   device->usable_mib = object.Has("usable_mib")
                            ? object.Int("usable_mib", 1, device->memory_mib)
                            : device->memory_mib;
+  device->unified_memory =
+      object.Has("unified_memory") && object.Bool("unified_memory");
+  if (device->unified_memory) {
+    device->host_share_mib = std::min(kHostShareMib, device->usable_mib / 2);
+    device->usable_mib -= device->host_share_mib;
+  }
   device->bandwidth_gb_s = object.Number("bandwidth_gb_s", 1, kMaxBandwidth);
   if (object.Has("reached_bandwidth_gb_s")) {
     device->reached_bandwidth_gb_s =

@@ -84,6 +84,10 @@ TEST(DeviceData, HasTheMemoryThatNvidiaSmiShows) {
   EXPECT_EQ(Find("h100-nvl").memory_mib, 95830);
   EXPECT_EQ(Find("h200").memory_mib, 143771);
   EXPECT_EQ(Find("b200").memory_mib, 183359);
+  EXPECT_EQ(Find("t4").memory_mib, 15360);
+  EXPECT_EQ(Find("a10g").memory_mib, 23028);
+  EXPECT_EQ(Find("l40s").memory_mib, 46068);
+  EXPECT_EQ(Find("rtx-a6000").memory_mib, 49140);
 }
 
 TEST(DeviceData, ListsUsableMemoryAndNotTheGbOfTheName) {
@@ -141,20 +145,24 @@ TEST_P(DeviceDataOf, GetsFasterWithLowerPrecision) {
   if (device().compute_capability < 80) {  // Neither TF32 nor BF16 units.
     EXPECT_EQ(peak.at(Precision::kTf32), peak.at(Precision::kFp32));
     EXPECT_EQ(peak.at(Precision::kBf16), peak.at(Precision::kFp32));
-    EXPECT_GE(peak.at(Precision::kFp16), 2 * peak.at(Precision::kFp32));
+    // Products of FP16 on compute capability 6.1 run as FP32.
+    const double gain = device().compute_capability == 61 ? 1 : 2;
+    EXPECT_GE(peak.at(Precision::kFp16), gain * peak.at(Precision::kFp32));
     return;
   }
   EXPECT_LE(peak.at(Precision::kFp32), peak.at(Precision::kTf32));
-  EXPECT_NEAR(peak.at(Precision::kFp16) / peak.at(Precision::kTf32), 2, 0.02);
+  EXPECT_NEAR(peak.at(Precision::kFp16) / peak.at(Precision::kTf32), 2, 0.03);
   EXPECT_EQ(peak.at(Precision::kFp16), peak.at(Precision::kBf16));
 }
 
 // No product beats the data sheet by more than a boost clock above the printed
-// one does, and none that was measured well stays below half of it.
+// one does, and none that was measured well stays below half of it, except on
+// an L4, which its limit of 72 W keeps at a third.
 TEST_P(DeviceDataOf, MultipliesNearItsPeak) {
   for (const auto& [precision, rate] : device().matmul_tflops) {
     const double share = rate / device().peak_tflops.at(precision);
-    EXPECT_GT(share, 0.5) << PrecisionName(precision);
+    EXPECT_GT(share, device().name == "l4" ? 0.3 : 0.5)
+        << PrecisionName(precision);
     EXPECT_LT(share, 1.25) << PrecisionName(precision);
   }
 }
@@ -165,11 +173,13 @@ TEST_P(DeviceDataOf, HasTheWorkspaceOfItsComputeCapability) {
 }
 
 TEST_P(DeviceDataOf, UsesLessPowerIdleAndLessMemoryThanInAll) {
-  // Fast clocks of 48 GB of GDDR6 alone take an A40 a third of its limit.
-  EXPECT_LT(device().idle_power_w, device().max_power_w * 0.35);
+  // Fast clocks of 48 GB of GDDR6 alone take an A40 a third of its limit, and
+  // those of an L4 27 of 72 W.
+  EXPECT_LT(device().idle_power_w, device().max_power_w * 0.4);
   EXPECT_GE(device().chip_power_w, device().max_power_w);
-  EXPECT_LT(device().usable_mib, device().memory_mib);
-  EXPECT_GT(device().usable_mib, device().memory_mib * 96 / 100);
+  EXPECT_LE(device().usable_mib, device().memory_mib);
+  EXPECT_GT(device().usable_mib,
+            (device().memory_mib - device().host_share_mib) * 95 / 100);
 }
 
 TEST_P(MigDataOf, MultipliesTf32FasterThanFp32) {

@@ -119,7 +119,7 @@ const RefusalCase kRefusals[] = {
      "cublas_workspace_bytes, display_name, idle_power_w, l2_mib, "
      "link_gb_s, matmul_tflops, max_power_w, memory_mib, mig, name, "
      "peak_tflops, reached_bandwidth_gb_s, sms, sources, "
-     "usable_mib"},
+     "unified_memory, usable_mib"},
     {"AChipWeakerThanItsBoard", "\"l2_mib\": 1",
      "\"l2_mib\": 1, \"chip_power_w\": 49",
      "toy.json: chip_power_w is 49, expected a number from 50 to 100000"},
