@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
+#include <map>
 #include <ranges>
 #include <string>
 #include <utility>
@@ -18,35 +20,81 @@
 namespace foretell {
 namespace {
 
-/// Letters and digits of a name in lower case, without the vendor's words:
-/// "rtx4090" of "NVIDIA GeForce RTX 4090" and of "rtx-4090".
-std::string BareName(std::string_view name) {
-  std::string bare;
+/// Runs of letters and digits of a name in lower case.
+std::vector<std::string> WordsOf(std::string_view name) {
+  std::vector<std::string> words(1);
   for (const char letter : name) {
     const auto byte = static_cast<unsigned char>(letter);
-    if (std::isalnum(byte)) bare += static_cast<char>(std::tolower(byte));
+    if (std::isalnum(byte)) {
+      words.back() += static_cast<char>(std::tolower(byte));
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
   }
-  for (const std::string_view vendor : {"nvidia", "geforce", "tesla"}) {
+  return words;
+}
+
+/// `words` as one, without the vendor's in front: "4090" of "NVIDIA GeForce RTX
+/// 4090" and of "rtx-4090".
+std::string BareName(const std::vector<std::string>& words) {
+  std::string bare = Joined(words, "");
+  for (const std::string_view vendor :
+       {"nvidia", "geforce", "tesla", "rtx", "gtx"}) {
     if (bare.starts_with(vendor)) bare.erase(0, vendor.size());
   }
   return bare;
 }
 
-/// Ways to write a bare name in full: "4090" is "rtx4090", "a10080" is
-/// "a10080gb".
-std::array<std::string, 3> FullForms(std::string_view name) {
-  const std::string bare = BareName(name);
-  return {bare, "rtx" + bare, bare + "gb"};
+/// Ways to write a bare name in full: "a10080" and "a10080g" are "a10080gb".
+std::array<std::string, 3> FullForms(const std::string& bare) {
+  return {bare, bare + "gb", bare + "b"};
 }
 
+/// Everything that `device` is called.
+std::vector<std::string> NamesOf(const DeviceSpec& device) {
+  std::vector<std::string> names = device.aliases;
+  names.push_back(device.name);
+  names.push_back(device.display_name);
+  return names;
+}
+
+/// Whether `name` is one of the device's, also with its words in another order:
+/// "A100-80GB-SXM4".
 bool AnswersTo(const DeviceSpec& device, std::string_view name) {
-  std::vector<std::string> own = device.aliases;
-  own.push_back(device.name);
-  own.push_back(device.display_name);
-  const auto forms = FullForms(name);
-  return std::ranges::any_of(own, [&](const std::string& one) {
-    return std::ranges::count(forms, BareName(one)) > 0;
+  const auto sorted = [](std::vector<std::string> words) {
+    std::ranges::sort(words);
+    return BareName(words);
+  };
+  const std::vector<std::string> words = WordsOf(name);
+  const auto forms = FullForms(BareName(words));
+  return std::ranges::any_of(NamesOf(device), [&](const std::string& one) {
+    const std::vector<std::string> own = WordsOf(one);
+    return std::ranges::count(forms, BareName(own)) > 0 ||
+           sorted(own) == sorted(words);
   });
+}
+
+/// Names of at most three of the `devices` that may be meant by `name`.
+std::vector<std::string> NearDevices(std::string_view name,
+                                     const std::vector<DeviceSpec>& devices) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> known;
+  std::map<std::string, std::string> device_of;
+  for (const DeviceSpec& device : devices) {
+    for (const std::string& one : NamesOf(device)) {
+      known.push_back(BareName(WordsOf(one)));
+      device_of.emplace(known.back(), device.name);
+    }
+  }
+  std::vector<std::string> near;
+  for (const std::string& one :
+       Nearest(BareName(WordsOf(name)), known, known.size())) {
+    const std::string& device = device_of.at(one);
+    if (near.size() < kMost && std::ranges::count(near, device) == 0) {
+      near.push_back(device);
+    }
+  }
+  return near;
 }
 
 template <typename Item>
@@ -76,12 +124,9 @@ std::string OwnProfileName(std::string_view name) {
 void RefuseTakenNames(const DeviceSpec& device,
                       const std::vector<DeviceSpec>& devices,
                       std::string_view origin) {
-  std::vector<std::string> names = device.aliases;
-  names.push_back(device.name);
-  names.push_back(device.display_name);
   for (const DeviceSpec& other : devices) {
     if (other.name == device.name) continue;
-    for (const std::string& name : names) {
+    for (const std::string& name : NamesOf(device)) {
       if (!AnswersTo(other, name)) continue;
       throw Error(
           ErrorCode::kCorrupt,
@@ -187,13 +232,20 @@ const DeviceSpec* DeviceCatalog::DeviceNamed(std::string_view name) const {
 
 const DeviceSpec& DeviceCatalog::FindDevice(std::string_view name) const {
   if (const DeviceSpec* device = DeviceNamed(name)) return *device;
-  std::vector<std::string> known;
-  for (const DeviceSpec& device : devices_) known.push_back(device.name);
-  const std::vector<std::string> near = Nearest(name, known);
+  const std::vector<std::string> near = NearDevices(name, devices_);
   throw Error(ErrorCode::kNotFound,
               fmt::format("device '{}' is unknown{}; list all with `foretell "
                           "devices`, add one with --device-file",
                           name, near.empty() ? "" : "; near: " + Joined(near)));
+}
+
+void DeviceCatalog::KeepForHost(std::int64_t mib) {
+  for (DeviceSpec& device : devices_) {
+    if (!device.unified_memory) continue;
+    const std::int64_t pool = device.usable_mib + device.host_share_mib;
+    device.host_share_mib = std::min(mib, pool - 1);
+    device.usable_mib = pool - device.host_share_mib;
+  }
 }
 
 const ContextModel& DeviceCatalog::FindContext(std::string_view name) const {
