@@ -17,7 +17,8 @@ namespace {
 constexpr std::string_view kServedFlags =
     " input batch dim value mode optimizer precision phase cache seq-len fuse "
     "device devices "
-    "environment autocast torch grad method power-limit profile max-memory "
+    "environment host-memory autocast torch grad method power-limit profile "
+    "max-memory "
     "max-latency max-energy strict tight mig-rule channels-last max-devices "
     "media-extensions foreach fused set-to-none accumulate recompute "
     "expandable-segments parallel link lora trainable limit ";

@@ -69,6 +69,7 @@ constexpr GroupRow kRows[] = {
     {"--fused", kAdvanced},
     {"--grad", kAdvanced},
     {"--host", kAdvanced},
+    {"--host-memory", kAdvanced},
     {"--jobs", kAdvanced},
     {"--link", kAdvanced},
     {"--method", kAdvanced},

@@ -326,6 +326,11 @@ void DeviceFlags::AddTo(CLI::App& command) {
       .add_option("--environment-file", environment_files,
                   "JSON file that adds environments")
       ->allow_extra_args(false);
+  command
+      .add_option("--host-memory", host_memory_mib,
+                  "Memory left to the host on GPUs that share it (GB10, "
+                  "Jetson): MiB or with a unit; default: 8GiB")
+      ->transform(SizeInMib());
 }
 
 DeviceCatalog DeviceFlags::Catalog() const {
@@ -335,6 +340,9 @@ DeviceCatalog DeviceFlags::Catalog() const {
   }
   for (const std::string& path : environment_files) {
     catalog.AddContexts(ReadText(path), path);
+  }
+  if (host_memory_mib) {
+    catalog.KeepForHost(static_cast<std::int64_t>(*host_memory_mib));
   }
   return catalog;
 }

@@ -73,9 +73,11 @@ struct DeviceFlags {
   std::string environment;  ///< Name of a context model; empty: today's.
   std::vector<std::string> device_files;
   std::vector<std::string> environment_files;
+  std::optional<double> host_memory_mib;  ///< Of unified memory; unset: 8 GiB.
 
   void AddTo(CLI::App& command);
-  /// The built-in catalogue with the user's files added.
+  /// The built-in catalogue with the user's files and the host's share of
+  /// unified memory.
   DeviceCatalog Catalog() const;
   /// The device that they name. Throws what Catalog and FindDevice throw.
   DeviceSpec Find() const { return Catalog().FindDevice(device); }

@@ -74,6 +74,7 @@ Fit JudgeMemory(double needed_mib, double cache_mib, double usable_mib);
 struct Verdict {
   std::string profile;  ///< "1g.5gb"; empty for the device without MIG.
   std::int64_t usable_mib = 0;
+  std::int64_t host_share_mib = 0;  ///< As DeviceSpec's; none of a profile.
   int sms = 0;
   /// Demand::total_mib and Demand::hi_mib with the context of that profile.
   double total_mib = 0;

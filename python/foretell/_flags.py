@@ -53,6 +53,7 @@ class Options(TypedDict, total=False):
     device_file: Union[str, Sequence[str]]
     environment_file: Union[str, Sequence[str]]
     host: str
+    host_memory: Union[str, float]
     torch: str
     power_limit: int
     method: Literal["auto", "analytic", "learned", "pmgns"]

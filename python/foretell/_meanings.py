@@ -41,6 +41,7 @@ OPTIONS: dict[str, str] = {
     "phase": 'of a language model: "forward", "prefill" or "decode"',
     "cache": "tokens in the key-value cache, for phase=",
     "host": 'who launches kernels: "python" or "cpp", or the file of a measured host',
+    "host_memory": 'left to the host where memory is shared with it: "8GiB"',
     "torch": 'the version of PyTorch that runs the step: "2.9"',
     "environment": "the CUDA context, by a name of `foretell devices`",
     "power_limit": "watts that the GPU may take",

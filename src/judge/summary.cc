@@ -47,6 +47,10 @@ std::string OutcomeText(const Report& report) {
       fmt::format("{} of {} GiB (at most {})", GibText(verdict.total_mib),
                   GibText(static_cast<double>(verdict.usable_mib)),
                   GibText(verdict.needed_mib));
+  if (verdict.host_share_mib > 0) {
+    text += fmt::format("; the host keeps {} GiB of the pool",
+                        GibText(static_cast<double>(verdict.host_share_mib)));
+  }
   if (verdict.fit == mig::Fit::kFitsWithoutCache) {
     text += "; fits only by emptying the allocator's cache";
   }

@@ -83,6 +83,7 @@ SliceDemand OnSlice(const Demand& demand, const MigProfile& profile) {
 
 Verdict OnWholeDevice(const Demand& demand, const DeviceSpec& device) {
   return {.usable_mib = device.usable_mib,
+          .host_share_mib = device.host_share_mib,
           .sms = device.sms,
           .total_mib = demand.total_mib,
           .needed_mib = demand.hi_mib,
@@ -129,6 +130,10 @@ Verdict Judge(const Demand& demand, const DeviceSpec& device,
   verdict.reason =
       fmt::format("up to {} MiB are needed and {} MiB are usable",
                   FormatNumber(verdict.needed_mib, 1), verdict.usable_mib);
+  if (verdict.host_share_mib > 0) {
+    verdict.reason += fmt::format(", {} MiB of the pool left to the host",
+                                  verdict.host_share_mib);
+  }
   return verdict;
 }
 

@@ -74,6 +74,11 @@ TEST(Summary, BeginsWithTheVerdictInGib) {
   EXPECT_EQ(summary.lines.front().label, "FITS");
   EXPECT_EQ(summary.lines.front().text,
             "9.50 of 40.0 GiB (at most 11.2); smallest MIG slice 3g.20gb");
+  report.recommendation.whole_device.host_share_mib = 8 * 1024;
+  EXPECT_EQ(Summarize(report).lines.front().text,
+            "9.50 of 40.0 GiB (at most 11.2); the host keeps 8.00 GiB of the "
+            "pool; smallest MIG slice 3g.20gb");
+  report.recommendation.whole_device.host_share_mib = 0;
   report.recommendation.whole_device.usable_mib = 10 * 1024;
   report.recommendation.whole_device.fit = mig::Fit::kDoesNotFit;
   EXPECT_EQ(Summarize(report).lines.front().label, "TIGHT");

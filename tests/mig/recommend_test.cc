@@ -147,6 +147,14 @@ TEST(Recommend, SaysWhetherTheWholeDeviceWouldDo) {
   EXPECT_FALSE(Recommend(Exactly(40442), A100()).whole_device.fits);
 }
 
+TEST(Recommend, StatesWhatTheHostKeepsOfAUnifiedMemory) {
+  const DeviceSpec& spark = DeviceCatalog::BuiltIn().FindDevice("dgx-spark");
+  const Verdict verdict = Judge(Exactly(1000), spark);
+  EXPECT_EQ(verdict.usable_mib, spark.memory_mib - 8192);
+  EXPECT_THAT(verdict.reason,
+              HasSubstr(", 8192 MiB of the pool left to the host"));
+}
+
 TEST(Recommend, ChoosesNothingWhenNothingFits) {
   const Recommendation result = Recommend(Exactly(50000), A100());
   EXPECT_EQ(result.profile, std::nullopt);
