@@ -152,7 +152,7 @@ TEST(Recommend, StatesWhatTheHostKeepsOfAUnifiedMemory) {
   const Verdict verdict = Judge(Exactly(1000), spark);
   EXPECT_EQ(verdict.usable_mib, spark.memory_mib - 8192);
   EXPECT_THAT(verdict.reason,
-              HasSubstr(", 8192 MiB of the pool left to the host"));
+              testing::HasSubstr(", 8192 MiB of the pool left to the host"));
 }
 
 TEST(Recommend, ChoosesNothingWhenNothingFits) {
