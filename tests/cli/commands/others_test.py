@@ -83,6 +83,28 @@ class Others(unittest.TestCase):
         check = subprocess.run(["bash", "-n"], input=script, text=True)
         self.assertEqual(check.returncode, 0)
 
+    def test_a_device_is_added_from_what_nvidia_smi_states(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stated = pathlib.Path(folder) / "gpu.csv"
+            written = pathlib.Path(folder) / "gpu.json"
+            stated.write_text("name, memory.total [MiB], power.limit [W], compute_cap\n"
+                              "NVIDIA RTX A4000, 16376 MiB, 140.00 W, 8.6\n")
+            add = ("devices", "add", "--from-nvidia-smi", str(stated))
+            missing = run(*add)
+            self.assertEqual(missing.returncode, 2, missing.stderr)
+            self.assertIn("also give --sms, --bandwidth", missing.stderr)
+            added = run(*add, "--sms", "48", "--bandwidth", "448",
+                        "--out", str(written))
+            self.assertEqual(added.returncode, 0, added.stderr)
+            self.assertEqual(added.stdout, "")
+            listed = run("devices", "--json", "--device-file", str(written))
+            self.assertIn("rtx-a4000", [one["name"] for one in
+                                        json.loads(listed.stdout)["devices"]])
+            stated.write_text("name, memory.total [MiB]\nNVIDIA L4, much\n")
+            wrong = run(*add)
+            self.assertNotEqual(wrong.returncode, 0)
+            self.assertIn("gpu.csv:2: memory.total is 'much'", wrong.stderr)
+
     def test_a_full_disk_is_no_success(self):
         for command in (["version"], ["devices", "--json"],
                         ["predict", ONNX, "--batch", "8"]):

@@ -212,7 +212,7 @@ class Usage(unittest.TestCase):
                 (["predict", ONNX, "--batch", "1e3"], "'1e3': expected a whole number"),
                 (["max-batch", ONNX, "--batch", "8"], "no flag '--batch'"),
                 (["predict", ONNX, "--gpus", "8"], "--parallel ddp:N"),
-                (["devices", "h100"], "'h100' is not expected"),
+                (["devices", "h100"], "no command 'h100'"),
                 (["predict"], "MODEL is required"),
                 (["--hlep"], "no flag '--hlep'; near: --help"),
                 (["predict", ONNX, "--batch", "8", "--optimizer", "adam"],
