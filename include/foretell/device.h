@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -141,7 +143,14 @@ class DeviceCatalog {
   const ContextModel& DefaultContext() const;
 
  private:
+  /// Index in devices_ of the device that answers to `name`.
+  std::optional<std::size_t> IndexOf(std::string_view name) const;
+  /// Throws Error(kCorrupt) for a name by which another device is found.
+  void RefuseTakenNames(const DeviceSpec& device,
+                        std::string_view origin) const;
+
   std::vector<DeviceSpec> devices_;
+  std::map<std::string, std::size_t> index_of_;  ///< By keys of all names.
   std::vector<ContextModel> contexts_;
   std::size_t default_context_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <utility>
@@ -45,11 +46,6 @@ std::string BareName(const std::vector<std::string>& words) {
   return bare;
 }
 
-/// Ways to write a bare name in full: "a10080" and "a10080g" are "a10080gb".
-std::array<std::string, 3> FullForms(const std::string& bare) {
-  return {bare, bare + "gb", bare + "b"};
-}
-
 /// Everything that `device` is called.
 std::vector<std::string> NamesOf(const DeviceSpec& device) {
   std::vector<std::string> names = device.aliases;
@@ -58,20 +54,17 @@ std::vector<std::string> NamesOf(const DeviceSpec& device) {
   return names;
 }
 
-/// Whether `name` is one of the device's, also with its words in another order:
-/// "A100-80GB-SXM4".
-bool AnswersTo(const DeviceSpec& device, std::string_view name) {
-  const auto sorted = [](std::vector<std::string> words) {
-    std::ranges::sort(words);
-    return BareName(words);
-  };
+/// `words` in alphabetical order, as one: of "A100-80GB-SXM4" and of
+/// "a100-sxm4-80gb". No bare name begins with a blank.
+std::string SortedName(std::vector<std::string> words) {
+  std::ranges::sort(words);
+  return " " + BareName(words);
+}
+
+/// Keys by which a device is found, of one of its names.
+std::array<std::string, 2> KeysOf(std::string_view name) {
   const std::vector<std::string> words = WordsOf(name);
-  const auto forms = FullForms(BareName(words));
-  return std::ranges::any_of(NamesOf(device), [&](const std::string& one) {
-    const std::vector<std::string> own = WordsOf(one);
-    return std::ranges::count(forms, BareName(own)) > 0 ||
-           sorted(own) == sorted(words);
-  });
+  return {BareName(words), SortedName(words)};
 }
 
 /// Names of at most three of the `devices` that may be meant by `name`.
@@ -118,23 +111,6 @@ std::string OwnProfileName(std::string_view name) {
   const std::size_t media = own.find(".me");
   if (media != std::string::npos) own[media] = '+';
   return own;
-}
-
-/// Refuses a name or alias by which another device is found already.
-void RefuseTakenNames(const DeviceSpec& device,
-                      const std::vector<DeviceSpec>& devices,
-                      std::string_view origin) {
-  for (const DeviceSpec& other : devices) {
-    if (other.name == device.name) continue;
-    for (const std::string& name : NamesOf(device)) {
-      if (!AnswersTo(other, name)) continue;
-      throw Error(
-          ErrorCode::kCorrupt,
-          fmt::format(
-              "{}: device '{}' claims the name \"{}\", which belongs to '{}'",
-              origin, device.name, name, other.name));
-    }
-  }
 }
 
 DeviceCatalog ReadBuiltIn() {
@@ -192,16 +168,43 @@ const DeviceCatalog& DeviceCatalog::BuiltIn() {
   return catalog;
 }
 
+std::optional<std::size_t> DeviceCatalog::IndexOf(std::string_view name) const {
+  const auto [bare, sorted] = KeysOf(name);
+  // "a10080" and "a10080g" are "a10080gb".
+  for (const std::string& key : {bare, bare + "gb", bare + "b", sorted}) {
+    const auto found = index_of_.find(key);
+    if (found != index_of_.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+void DeviceCatalog::RefuseTakenNames(const DeviceSpec& device,
+                                     std::string_view origin) const {
+  for (const std::string& name : NamesOf(device)) {
+    const std::optional<std::size_t> index = IndexOf(name);
+    if (!index || devices_[*index].name == device.name) continue;
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format(
+            "{}: device '{}' claims the name \"{}\", which belongs to '{}'",
+            origin, device.name, name, devices_[*index].name));
+  }
+}
+
 void DeviceCatalog::AddDevice(std::string_view json, std::string_view origin) {
   DeviceSpec device = device::ReadDevice(json, origin);
-  RefuseTakenNames(device, devices_, origin);
-  const auto same = std::find_if(
-      devices_.begin(), devices_.end(),
-      [&device](const DeviceSpec& d) { return d.name == device.name; });
+  RefuseTakenNames(device, origin);
+  const auto same = std::ranges::find(devices_, device.name, &DeviceSpec::name);
+  const auto index = static_cast<std::size_t>(same - devices_.begin());
   if (same == devices_.end()) {
     devices_.push_back(std::move(device));
   } else {
     *same = std::move(device);
+    std::erase_if(index_of_,
+                  [index](const auto& entry) { return entry.second == index; });
+  }
+  for (const std::string& name : NamesOf(devices_[index])) {
+    for (const std::string& key : KeysOf(name)) index_of_[key] = index;
   }
 }
 
@@ -224,10 +227,8 @@ void DeviceCatalog::AddContexts(std::string_view json,
 }
 
 const DeviceSpec* DeviceCatalog::DeviceNamed(std::string_view name) const {
-  for (const DeviceSpec& device : devices_) {
-    if (AnswersTo(device, name)) return &device;
-  }
-  return nullptr;
+  const std::optional<std::size_t> index = IndexOf(name);
+  return index ? &devices_[*index] : nullptr;
 }
 
 const DeviceSpec& DeviceCatalog::FindDevice(std::string_view name) const {
