@@ -19,6 +19,12 @@ namespace foretell {
 inline constexpr std::int64_t kUnlimitedBytes =
     std::numeric_limits<std::int64_t>::max();
 
+/// The CUDA streams on which a step allocates. The allocator gives a cached
+/// block only to the stream that its segment was taken for. FSDP gathers
+/// parameters and scatters gradients on streams of their own.
+enum class Stream : std::uint8_t { kCompute, kGather, kScatter };
+inline constexpr int kNumStreams = static_cast<int>(Stream::kScatter) + 1;
+
 /// One request to a caching allocator, or the release of an earlier one.
 struct AllocationEvent {
   enum class Kind : std::uint8_t { kAllocate, kFree };
@@ -30,6 +36,7 @@ struct AllocationEvent {
   /// A kAllocate that is dropped together with its kFree if it does not fit,
   /// for cuDNN's workspaces: PyTorch then uses another algorithm.
   bool optional = false;
+  Stream stream = Stream::kCompute;  ///< Ignored by kFree.
 };
 
 /// Settings of PyTorch's CUDA caching allocator (PYTORCH_ALLOC_CONF).
@@ -43,17 +50,17 @@ struct CachingAllocatorConfig {
   /// entirely free segments; if that is not enough, the replay runs out of
   /// memory, unless the request is optional.
   std::int64_t device_limit_bytes = kUnlimitedBytes;
-  /// One segment per pool grows by pages, of 2 MiB for requests up to 1 MiB and
-  /// of 20 MiB for larger ones (`expandable_segments:True`); the limits on
-  /// splitting are then ignored.
+  /// One segment per stream and pool grows by pages, of 2 MiB for requests up
+  /// to 1 MiB and of 20 MiB for larger ones (`expandable_segments:True`); the
+  /// limits on splitting are then ignored.
   bool expandable_segments = false;
 };
 
 /// What an allocator holds at one moment, in bytes.
 struct AllocatorState {
   std::int64_t requested = 0;  ///< Sum of the live requests, without rounding.
-  /// Sum of the blocks that serve them (`memory_allocated`). With the one
-  /// stream simulated here it equals the "active" bytes.
+  /// Sum of the blocks that serve them (`memory_allocated`). Equals the
+  /// "active" bytes: no block waits for another stream (`record_stream`).
   std::int64_t allocated = 0;
   std::int64_t reserved = 0;  ///< Segments taken from the device.
   bool operator==(const AllocatorState&) const = default;
@@ -84,7 +91,8 @@ struct AllocatorReplay {
 ///
 /// Requests round up to 512 B; up to 1 MiB they share 2 MiB segments, below
 /// 10 MiB they use 20 MiB segments, above that segments rounded to 2 MiB
-/// (c10/cuda/CUDACachingAllocator.cpp, LibTorch 2.13). One stream.
+/// (c10/cuda/CUDACachingAllocator.cpp, LibTorch 2.13). A stream reuses its own
+/// segments only.
 ///
 /// Throws Error(kInvalidArgument) with the event's index for a negative size,
 /// an allocation of a live id, a free of one that is not live, and more than

@@ -11,23 +11,23 @@
 //
 // What occupies a GPU is not the sum of the live tensors but the segments that
 // the allocator has taken from the driver and does not give back. They follow
-// from four rules: requests are rounded to 512 B; requests up to 1 MiB and
-// larger ones live in two pools that never mix; the smallest free block that
-// holds a request serves it (lowest address among equals) and is split when
-// the rest is worth keeping; a freed block merges with its free neighbours of
-// the same segment. When nothing fits, a segment is taken: 2 MiB for the small
-// pool, 20 MiB for requests below 10 MiB, otherwise the request rounded to
-// 2 MiB.
+// from five rules: requests are rounded to 512 B; requests up to 1 MiB and
+// larger ones live in two pools that never mix, nor do streams; the smallest
+// free block that holds a request serves it (lowest address among equals) and
+// is split when the rest is worth keeping; a freed block merges with its free
+// neighbours of the same segment. When nothing fits, a segment is taken: 2 MiB
+// for the small pool, 20 MiB for requests below 10 MiB, otherwise the request
+// rounded to 2 MiB.
 //
 // Blocks live in a vector and link to their neighbours by index; each pool is
 // an ordered set keyed by (size, address), so every step costs O(log n).
 // Segments get ever-growing addresses in the order in which they are taken:
 // the driver's true addresses cannot be known, and they only break ties.
 //
-// Left out: several streams, garbage collection, and the
-// allocator's partial release of oversized blocks (with a limit on splitting
-// all cached segments are released at once). Expandable segments are
-// expandable_allocator.cc.
+// Left out: blocks that wait for another stream (record_stream), garbage
+// collection, and the allocator's partial release of oversized blocks (with a
+// limit on splitting all cached segments are released at once). Expandable
+// segments are expandable_allocator.cc.
 
 namespace foretell::memory {
 namespace {
@@ -64,12 +64,13 @@ void RefuseEndlessRequest(std::int64_t bytes, const AllocatorState& state) {
 CachingAllocator::CachingAllocator(const CachingAllocatorConfig& config)
     : config_(config) {}
 
-std::optional<BlockId> CachingAllocator::Allocate(std::int64_t bytes) {
+std::optional<BlockId> CachingAllocator::Allocate(std::int64_t bytes,
+                                                  Stream stream) {
   RefuseEndlessRequest(bytes, state_);
   const std::int64_t block_bytes = BlockBytes(bytes);
   const bool small = block_bytes <= kSmallRequestBytes;
-  std::optional<BlockId> found = TakeFree(block_bytes, small);
-  if (!found) found = TakeSegment(SegmentBytes(block_bytes), small);
+  std::optional<BlockId> found = TakeFree(block_bytes, stream, small);
+  if (!found) found = TakeSegment(SegmentBytes(block_bytes), stream, small);
   if (!found) return std::nullopt;
   if (ShouldSplit(at(*found), block_bytes)) Split(*found, block_bytes);
   at(*found).requested = bytes;
@@ -88,13 +89,14 @@ void CachingAllocator::Free(BlockId id) {
   Insert(id);
 }
 
-/// The best-fitting free block, no longer in its pool.
+/// The best-fitting free block of the stream, no longer in its pool.
 std::optional<BlockId> CachingAllocator::TakeFree(std::int64_t bytes,
-                                                  bool small) {
+                                                  Stream stream, bool small) {
   const Pool& pool = PoolOf(small);
-  const Pool::const_iterator it = pool.lower_bound({bytes, -1, -1});
+  const Pool::const_iterator it = pool.lower_bound({stream, bytes, -1, -1});
   if (it == pool.end()) return std::nullopt;
-  const auto [found_bytes, address, id] = *it;
+  const auto [found_stream, found_bytes, address, id] = *it;
+  if (found_stream != stream) return std::nullopt;
   const std::int64_t limit = config_.max_split_size_bytes;
   const bool oversized_block = found_bytes >= limit;
   if (bytes < limit && oversized_block) return std::nullopt;
@@ -108,6 +110,7 @@ std::optional<BlockId> CachingAllocator::TakeFree(std::int64_t bytes,
 
 /// A new segment as one block, after giving cached ones back if need be.
 std::optional<BlockId> CachingAllocator::TakeSegment(std::int64_t bytes,
+                                                     Stream stream,
                                                      bool small) {
   if (bytes > config_.device_limit_bytes - state_.reserved) {
     ReleaseCachedSegments();
@@ -115,8 +118,10 @@ std::optional<BlockId> CachingAllocator::TakeSegment(std::int64_t bytes,
   if (bytes > config_.device_limit_bytes - state_.reserved) {
     return std::nullopt;
   }
-  const BlockId id =
-      blocks_.Add({.address = next_address_, .bytes = bytes, .small = small});
+  const BlockId id = blocks_.Add({.address = next_address_,
+                                  .bytes = bytes,
+                                  .stream = stream,
+                                  .small = small});
   next_address_ += bytes;
   state_.reserved += bytes;
   return id;
@@ -129,7 +134,7 @@ void CachingAllocator::ReleaseCachedSegments() {
 
 void CachingAllocator::ReleaseCachedSegments(Pool& pool) {
   for (Pool::iterator it = pool.begin(); it != pool.end();) {
-    const BlockId id = std::get<2>(*it);
+    const BlockId id = std::get<BlockId>(*it);
     const bool whole_segment = at(id).previous < 0 && at(id).next < 0;
     if (!whole_segment) {
       ++it;
@@ -161,12 +166,12 @@ void CachingAllocator::Absorb(BlockId id, BlockId neighbour) {
 
 void CachingAllocator::Insert(BlockId id) {
   at(id).free = true;
-  PoolOf(at(id).small).insert({at(id).bytes, at(id).address, id});
+  PoolOf(at(id).small).insert(KeyOf(id));
 }
 
 void CachingAllocator::Remove(BlockId id) {
   at(id).free = false;
-  PoolOf(at(id).small).erase({at(id).bytes, at(id).address, id});
+  PoolOf(at(id).small).erase(KeyOf(id));
 }
 
 }  // namespace foretell::memory

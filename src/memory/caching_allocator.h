@@ -23,14 +23,15 @@ std::int64_t BlockBytes(std::int64_t bytes);
 /// above 2^60 bytes.
 void RefuseEndlessRequest(std::int64_t bytes, const AllocatorState& state);
 
-/// PyTorch's CUDA caching allocator on one stream, without any memory.
+/// PyTorch's CUDA caching allocator, without any memory.
 class CachingAllocator {
  public:
   explicit CachingAllocator(const CachingAllocatorConfig& config);
 
-  /// Serves a request of `bytes` > 0; empty when it is out of memory. Throws
-  /// Error(kInvalidArgument) when the total would exceed 2^60 bytes.
-  std::optional<BlockId> Allocate(std::int64_t bytes);
+  /// Serves a request of `bytes` > 0 on a stream; empty when it is out of
+  /// memory. Throws Error(kInvalidArgument) when the total would exceed 2^60
+  /// bytes.
+  std::optional<BlockId> Allocate(std::int64_t bytes, Stream stream);
   /// Releases a block that Allocate returned and that is still live.
   void Free(BlockId block);
 
@@ -43,14 +44,18 @@ class CachingAllocator {
     std::int64_t requested = 0;
     BlockId previous = -1;  ///< Neighbours in the same segment.
     BlockId next = -1;
+    Stream stream = Stream::kCompute;
     bool small = false;
     bool free = false;
   };
-  /// Free blocks by size, then address: the order of best fit.
-  using Pool = std::set<std::tuple<std::int64_t, std::int64_t, BlockId>>;
+  /// Free blocks by stream, size, then address: the order of best fit.
+  using Pool =
+      std::set<std::tuple<Stream, std::int64_t, std::int64_t, BlockId>>;
 
-  std::optional<BlockId> TakeFree(std::int64_t bytes, bool small);
-  std::optional<BlockId> TakeSegment(std::int64_t bytes, bool small);
+  std::optional<BlockId> TakeFree(std::int64_t bytes, Stream stream,
+                                  bool small);
+  std::optional<BlockId> TakeSegment(std::int64_t bytes, Stream stream,
+                                     bool small);
   void ReleaseCachedSegments();
   void ReleaseCachedSegments(Pool& pool);
   bool ShouldSplit(const Block& block, std::int64_t bytes) const;
@@ -58,6 +63,9 @@ class CachingAllocator {
   void Absorb(BlockId block, BlockId neighbour);
   Block& at(BlockId id) { return blocks_.at(id); }
   Pool& PoolOf(bool small) { return small ? small_pool_ : large_pool_; }
+  Pool::value_type KeyOf(BlockId id) {
+    return {at(id).stream, at(id).bytes, at(id).address, id};
+  }
   void Insert(BlockId id);
   void Remove(BlockId id);
 

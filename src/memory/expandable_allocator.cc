@@ -8,13 +8,14 @@
 // The caching allocator with PYTORCH_ALLOC_CONF=expandable_segments:True as
 // arithmetic (c10/cuda/CUDACachingAllocator.cpp, LibTorch 2.13).
 //
-// Each pool has one segment: a range of addresses far larger than the device,
-// into which pages are mapped, of 2 MiB for requests up to 1 MiB and of 20 MiB
-// for larger ones. The smallest free block serves a request, a block that could
-// grow counting as what it could grow to; when none is large enough, the first
-// run of free and unmapped addresses is filled with pages. What is left of a
-// block is always split off. Nothing is lost between segments, which is all the
-// difference: the reserved memory is the highest address in use, in pages.
+// Each pool of a stream has one segment: a range of addresses far larger than
+// the device, into which pages are mapped, of 2 MiB for requests up to 1 MiB
+// and of 20 MiB for larger ones. The smallest free block serves a request, a
+// block that could grow counting as what it could grow to; when none is large
+// enough, the first run of free and unmapped addresses is filled with pages.
+// What is left of a block is always split off. Nothing is lost between
+// segments, which is all the difference: the reserved memory is the highest
+// address in use, in pages.
 //
 // Under a limit pages that lie within a free block are unmapped before a
 // request is refused. A second segment, which PyTorch would begin past 1.125
@@ -33,18 +34,20 @@ constexpr std::int64_t kSegmentPages = std::int64_t{1} << 35;
 
 ExpandableAllocator::ExpandableAllocator(const CachingAllocatorConfig& config)
     : config_(config) {
-  pools_[0].page_bytes = kSmallPageBytes;
-  pools_[1].page_bytes = kLargePageBytes;
   for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
+    pools_[pool].page_bytes = pool % 2 == 0 ? kSmallPageBytes : kLargePageBytes;
     Insert(blocks_.Add(
         {.bytes = pools_[pool].page_bytes * kSegmentPages, .pool = pool}));
   }
 }
 
-std::optional<BlockId> ExpandableAllocator::Allocate(std::int64_t bytes) {
+std::optional<BlockId> ExpandableAllocator::Allocate(std::int64_t bytes,
+                                                     Stream stream) {
   RefuseEndlessRequest(bytes, state_);
   const std::int64_t block_bytes = BlockBytes(bytes);
-  const std::size_t pool = block_bytes <= kSmallRequestBytes ? 0 : 1;
+  const bool small = block_bytes <= kSmallRequestBytes;
+  const std::size_t pool =
+      2 * static_cast<std::size_t>(stream) + (small ? 0 : 1);
   std::optional<BlockId> found = TakeFree(pool, block_bytes);
   if (!found) found = Extend(pool, block_bytes);
   if (!found) {

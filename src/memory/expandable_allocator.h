@@ -14,15 +14,15 @@
 
 namespace foretell::memory {
 
-/// PyTorch's CUDA caching allocator with expandable segments on one stream,
-/// without any memory: CachingAllocatorConfig::expandable_segments. Its limits
-/// on splitting are not read.
+/// PyTorch's CUDA caching allocator with expandable segments, without any
+/// memory: CachingAllocatorConfig::expandable_segments. Its limits on splitting
+/// are not read.
 class ExpandableAllocator {
  public:
   explicit ExpandableAllocator(const CachingAllocatorConfig& config);
 
   /// As CachingAllocator::Allocate.
-  std::optional<BlockId> Allocate(std::int64_t bytes);
+  std::optional<BlockId> Allocate(std::int64_t bytes, Stream stream);
   /// As CachingAllocator::Free.
   void Free(BlockId block);
 
@@ -65,7 +65,8 @@ class ExpandableAllocator {
   CachingAllocatorConfig config_;
   AllocatorState state_;
   BlockList<Block> blocks_;
-  std::array<Pool, 2> pools_;
+  /// Of each stream one for small requests, then one for large ones.
+  std::array<Pool, std::size_t{2} * kNumStreams> pools_;
 };
 
 }  // namespace foretell::memory

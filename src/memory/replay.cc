@@ -57,7 +57,8 @@ class Replay {
     }
     if (event.bytes == 0) return true;
     try {
-      const std::optional<BlockId> block = allocator_.Allocate(event.bytes);
+      const std::optional<BlockId> block =
+          allocator_.Allocate(event.bytes, event.stream);
       if (block) {
         slot->second = *block;
       } else if (event.optional) {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "src/graph/collective.h"
 #include "src/kernels/cublas.h"
 #include "src/memory/warm_up.h"
 #include "src/memory/workspace.h"
@@ -36,6 +39,21 @@ FirstProducts FirstProductsOf(const OperatorGraph& graph,
   return first;
 }
 
+/// Plans that begin so run functional collectives, which allocate on the stream
+/// that computes.
+constexpr std::string_view kFunctionalPlans = "tp:";
+
+/// Where a node's results are allocated: what fully_shard gathers on a copy-in
+/// stream, what it scatters on the stream that reduces (foreach_all_gather and
+/// foreach_reduce_scatter in torch/distributed/fsdp/_fully_shard/
+/// _fsdp_collectives.py).
+Stream StreamOf(const Node& node) {
+  const std::optional<Collective> one = CollectiveOf(node);
+  if (!one || one->plan.starts_with(kFunctionalPlans)) return Stream::kCompute;
+  if (one->target == kAllGather) return Stream::kGather;
+  return one->target == kReduceScatter ? Stream::kScatter : Stream::kCompute;
+}
+
 class ScheduleMaker {
  public:
   ScheduleMaker(const OperatorGraph& graph, const MemoryOptions& options)
@@ -48,7 +66,7 @@ class ScheduleMaker {
   }
 
   std::vector<ScheduledEvent> Make() {
-    AddEvents(TakeEventsOf(kNone));
+    AddEvents(TakeEventsOf(kNone), Stream::kCompute);
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       AddNode(static_cast<NodeId>(i), TakeEventsOf(static_cast<NodeId>(i)));
     }
@@ -67,19 +85,20 @@ class ScheduleMaker {
   }
 
   void AddNode(NodeId id, std::span<const MemoryEvent> events) {
-    if (!options_.with_workspaces) return AddEvents(events);
+    const Stream stream = StreamOf(graph_.node(id));
+    if (!options_.with_workspaces) return AddEvents(events, stream);
     AddCublasWorkspace(id);
     for (const WorkspaceBlock& block : WorkspaceBlocks(
              graph_, graph_.node(id), options_.device, options_.torch)) {
       const std::size_t split = EndOfOutput(id, block.output, events);
-      AddEvents(events.first(split));
+      AddEvents(events.first(split), stream);
       events = events.subspan(split);
       const std::int64_t workspace = next_workspace_id_++;
       AddWorkspace(Kind::kAllocate, workspace, block.bytes, id);
       schedule_.back().allocation.optional = block.optional;
       AddWorkspace(Kind::kFree, workspace, block.bytes, id);
     }
-    AddEvents(events);
+    AddEvents(events, stream);
   }
 
   /// Before the first product of each thread.
@@ -106,12 +125,14 @@ class ScheduleMaker {
     return end;
   }
 
-  void AddEvents(std::span<const MemoryEvent> events) {
+  void AddEvents(std::span<const MemoryEvent> events, Stream stream) {
     for (const MemoryEvent& event : events) {
       const bool allocate = event.kind == MemoryEvent::Kind::kAllocate;
       schedule_.push_back(
-          {.allocation = {allocate ? Kind::kAllocate : Kind::kFree,
-                          event.storage, graph_.storage(event.storage).bytes},
+          {.allocation = {.kind = allocate ? Kind::kAllocate : Kind::kFree,
+                          .id = event.storage,
+                          .bytes = graph_.storage(event.storage).bytes,
+                          .stream = stream},
            .storage = event.storage,
            .node = event.node});
     }

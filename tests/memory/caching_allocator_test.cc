@@ -40,6 +40,21 @@ TEST(CachingAllocator, TakesTheSegmentThatTheRequestsSizeDemands) {
   EXPECT_EQ(ReservedForOne(100 * kMiB + 1), 102 * kMiB);
 }
 
+TEST(CachingAllocator, KeepsTheSegmentsOfStreamsApart) {
+  AllocationEvent gathered = Take(1, 24 * kMiB);
+  gathered.stream = Stream::kGather;
+  const std::vector<AllocationEvent> events = {Take(0, 24 * kMiB), Give(0),
+                                               gathered};
+  EXPECT_EQ(LastState(events).reserved, 48 * kMiB);
+  // Each finds its own again.
+  std::vector<AllocationEvent> again = events;
+  again.insert(again.end(), {Give(1), Take(2, 24 * kMiB), gathered});
+  EXPECT_EQ(LastState(again).reserved, 48 * kMiB);
+  // Any stream gives back what another one asks for.
+  EXPECT_EQ(LastState(events, {.device_limit_bytes = 24 * kMiB}).reserved,
+            24 * kMiB);
+}
+
 TEST(CachingAllocator, RoundsTheRequestBeforeChoosingItsPool) {
   // 1 MiB - 1 B rounds up to 1 MiB: small. 1 MiB + 1 B does not fit in it.
   EXPECT_EQ(ReservedForOne(kMiB - 1), 2 * kMiB);

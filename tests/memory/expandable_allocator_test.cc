@@ -36,6 +36,13 @@ TEST(ExpandableAllocator, MapsPagesOfThePoolThatTheRequestsSizeDemands) {
   EXPECT_EQ(ReservedMib({TakeMib(0, 25), TakeMib(1, 1), TakeMib(2, 16)}), 62);
 }
 
+TEST(ExpandableAllocator, KeepsTheSegmentsOfStreamsApart) {
+  AllocationEvent scattered = TakeMib(1, 30);
+  scattered.stream = Stream::kScatter;
+  // Two pages of 20 MiB for each.
+  EXPECT_EQ(ReservedMib({TakeMib(0, 30), GiveBack(0), scattered}), 80);
+}
+
 TEST(ExpandableAllocator, LosesNothingBetweenSegments) {
   const std::vector<AllocationEvent> events = {
       TakeMib(0, 30), TakeMib(1, 30), GiveBack(0), GiveBack(1), TakeMib(2, 60)};

@@ -6,16 +6,17 @@
 namespace foretell::test {
 namespace {}  // namespace
 
-bool ReferenceAllocator::Allocate(std::int64_t id, std::int64_t bytes) {
+bool ReferenceAllocator::Allocate(std::int64_t id, std::int64_t bytes,
+                                  Stream stream) {
   if (bytes == 0) return true;
   const std::int64_t rounded = (bytes + 511) / 512 * 512;
   const bool small = rounded <= kMiB;
-  std::optional<Place> place = BestFit(rounded, small);
+  std::optional<Place> place = BestFit(rounded, stream, small);
   if (!place) {
     std::int64_t segment = (rounded + 2 * kMiB - 1) / (2 * kMiB) * (2 * kMiB);
     if (small) segment = 2 * kMiB;
     if (!small && rounded < 10 * kMiB) segment = 20 * kMiB;
-    if (!AddSegment(segment, small)) return false;
+    if (!AddSegment(segment, stream, small)) return false;
     place = Place{segments_.size() - 1, 0};
   }
   std::vector<Chunk>& chunks = segments_[place->segment].chunks;
@@ -66,11 +67,11 @@ AllocatorState ReferenceAllocator::State() const {
 }
 
 std::optional<ReferenceAllocator::Place> ReferenceAllocator::BestFit(
-    std::int64_t bytes, bool small) const {
+    std::int64_t bytes, Stream stream, bool small) const {
   std::optional<Place> best;
   std::int64_t best_bytes = kUnlimitedBytes;
   for (std::size_t s = 0; s < segments_.size(); ++s) {
-    if (segments_[s].small != small) continue;
+    if (segments_[s].small != small || segments_[s].stream != stream) continue;
     for (std::size_t c = 0; c < segments_[s].chunks.size(); ++c) {
       const Chunk& chunk = segments_[s].chunks[c];
       const bool fits = !chunk.owner && chunk.bytes >= bytes;
@@ -92,12 +93,13 @@ bool ReferenceAllocator::MayUse(std::int64_t chunk_bytes,
          chunk_bytes - bytes < config_.max_non_split_rounding_bytes;
 }
 
-bool ReferenceAllocator::AddSegment(std::int64_t bytes, bool small) {
+bool ReferenceAllocator::AddSegment(std::int64_t bytes, Stream stream,
+                                    bool small) {
   if (State().reserved + bytes > config_.device_limit_bytes) {
     DropFreeSegments();
   }
   if (State().reserved + bytes > config_.device_limit_bytes) return false;
-  segments_.push_back({small, {Chunk{.bytes = bytes}}});
+  segments_.push_back({stream, small, {Chunk{.bytes = bytes}}});
   return true;
 }
 

@@ -17,7 +17,7 @@ class ReferenceAllocator {
       : config_(config) {}
 
   /// False when out of memory.
-  bool Allocate(std::int64_t id, std::int64_t bytes);
+  bool Allocate(std::int64_t id, std::int64_t bytes, Stream stream);
   void Free(std::int64_t id);
   AllocatorState State() const;
 
@@ -28,6 +28,7 @@ class ReferenceAllocator {
     std::optional<std::int64_t> owner;
   };
   struct Segment {
+    Stream stream = Stream::kCompute;
     bool small = false;
     std::vector<Chunk> chunks;  ///< In the order of their addresses.
   };
@@ -36,9 +37,10 @@ class ReferenceAllocator {
     std::size_t chunk = 0;
   };
 
-  std::optional<Place> BestFit(std::int64_t bytes, bool small) const;
+  std::optional<Place> BestFit(std::int64_t bytes, Stream stream,
+                               bool small) const;
   bool MayUse(std::int64_t chunk_bytes, std::int64_t bytes) const;
-  bool AddSegment(std::int64_t bytes, bool small);
+  bool AddSegment(std::int64_t bytes, Stream stream, bool small);
   void DropFreeSegments();
 
   CachingAllocatorConfig config_;

@@ -26,6 +26,12 @@ std::int64_t RandomBytes(std::mt19937& random) {
   return 1 + static_cast<std::int64_t>(random()) % largest[kind - 1];
 }
 
+/// On the stream that computes, mostly.
+Stream RandomStream(std::mt19937& random) {
+  const auto pick = static_cast<int>(random() % 6);
+  return static_cast<Stream>(pick < kNumStreams ? pick : 0);
+}
+
 std::vector<AllocationEvent> RandomEvents(unsigned seed, int count) {
   std::mt19937 random(seed);
   std::vector<AllocationEvent> events;
@@ -33,8 +39,10 @@ std::vector<AllocationEvent> RandomEvents(unsigned seed, int count) {
   for (int i = 0; i < count; ++i) {
     const bool release = !live.empty() && random() % 100 < 45;
     if (!release) {
-      events.push_back(
-          {AllocationEvent::Kind::kAllocate, i, RandomBytes(random)});
+      events.push_back({.kind = AllocationEvent::Kind::kAllocate,
+                        .id = i,
+                        .bytes = RandomBytes(random),
+                        .stream = RandomStream(random)});
       live.push_back(i);
       continue;
     }
@@ -55,7 +63,7 @@ void ExpectSameStates(const std::vector<AllocationEvent>& events,
     if (event.kind == AllocationEvent::Kind::kFree) {
       reference.Free(event.id);
     } else {
-      done = reference.Allocate(event.id, event.bytes);
+      done = reference.Allocate(event.id, event.bytes, event.stream);
     }
     if (!done) {
       ASSERT_TRUE(replay.out_of_memory) << "event " << i;

@@ -188,6 +188,27 @@ TEST(SimulateMemory, HoldsCublasWorkspaceForProductsInsideOfOperators) {
             0);
 }
 
+/// A shard of 12 MiB is gathered to 24, which die when they have been copied;
+/// the copy and the result are 24 MiB each.
+std::int64_t ReservedMibUnder(const std::string& plan) {
+  return SimulateText(R"(graph "gathers" batch=1
+%s = parameter f32[3145728]
+%g = c10d::_allgather_base_(%s) {plan=")" +
+                      plan + R"(",gpus=2,bytes=25165824} : f32[6291456]
+%w = relu(%g) : f32[6291456]
+%y = relu(%w) : f32[6291456]
+output %y
+)")
+             .reserved_peak /
+         kMiB;
+}
+
+TEST(SimulateMemory, GathersParametersOnAStreamOfItsOwn) {
+  EXPECT_EQ(ReservedMibUnder("fsdp:2"), 12 + 24 + 24 + 24);
+  // Functional collectives allocate where they are called.
+  EXPECT_EQ(ReservedMibUnder("tp:2"), 12 + 24 + 24);
+}
+
 TEST(SimulateMemory, CountsTheBytesLostToRounding) {
   const MemoryBreakdown memory = SimulateText(R"(graph "tiny"
 %x = input f32[1]
