@@ -230,10 +230,11 @@ TEST(DeviceCatalog, HasTodaysEnvironmentAsDefault) {
 }
 
 TEST(DeviceCatalog, ListsTheEnvironmentsForAnUnknownOne) {
-  EXPECT_EQ(MessageOf([] { DeviceCatalog::BuiltIn().FindContext("cuda9"); },
-                      ErrorCode::kNotFound),
-            "environment 'cuda9' is unknown; known are: cuda11.6-eager, "
-            "cuda11-tf32, cuda12-eager, cuda12-lazy, cuda13-lazy, cuda13");
+  EXPECT_EQ(
+      MessageOf([] { DeviceCatalog::BuiltIn().FindContext("cuda9"); },
+                ErrorCode::kNotFound),
+      "environment 'cuda9' is unknown; known are: cuda10, cuda11.6-eager, "
+      "cuda11-tf32, cuda12-eager, cuda12-lazy, cuda13-lazy, cuda13");
 }
 
 TEST(ContextModel, PrefersTheSizeOfTheArchitecture) {
