@@ -64,6 +64,11 @@ struct TorchVersion {
 std::string ToString(const TorchVersion& version);  ///< "2.4" or "2.4.1".
 /// Since this version autocast runs upsampling in FP32.
 inline constexpr TorchVersion kFloatUpsampling = {.major = 2, .minor = 4};
+/// Since this version optimizers run over lists by default.
+inline constexpr TorchVersion kListsByDefault = {.major = 2, .minor = 0};
+/// Since this version a step of Adam or AdamW over lists has one temporary as
+/// large as the parameters, in 2.0 two (PyTorch's issue 97712).
+inline constexpr TorchVersion kLeanAdam = {.major = 2, .minor = 1};
 /// The first number with a dot: 1.13.1 of "pytorch-1.13.1+cu117". Empty if
 /// there is none.
 std::optional<TorchVersion> ParseTorchVersion(std::string_view text);

@@ -28,13 +28,18 @@ nlohmann::json ParseOrNull(const std::string& text) {
 }
 
 /// One version for all whose traces are the same; empty for today's. Attention
-/// changed in 2.0 and 2.5, what autocast upsamples in with 2.4.
+/// changed in 2.0 and 2.5, what autocast upsamples in with 2.4, Adam's step in
+/// 2.1.
 std::string TracedVersion(const Run& run) {
   if (run.torch.Generation() == TorchVersion{}.Generation()) return "";
   if (run.autocast && run.torch >= kFloatUpsampling) return "2.4";
-  const bool is_fused =
-      run.torch.Generation() == TorchGeneration::kFusedAttention;
-  return is_fused ? "2.0" : "1.13";
+  if (run.torch.Generation() == TorchGeneration::kNoFusedAttention) {
+    return "1.13";
+  }
+  const bool steps_adam =
+      run.mode == Mode::kTraining &&
+      (run.optimizer == Optimizer::kAdam || run.optimizer == Optimizer::kAdamW);
+  return steps_adam && run.torch >= kLeanAdam ? "2.1" : "2.0";
 }
 
 }  // namespace

@@ -34,8 +34,11 @@ std::vector<at::Tensor> ZerosLike(at::TensorList tensors) {
 }  // namespace
 
 OptimizerStep::OptimizerStep(Optimizer kind, std::vector<at::Tensor> parameters,
-                             StepCode code)
-    : kind_(kind), code_(code), parameters_(std::move(parameters)) {
+                             StepCode code, TorchVersion torch)
+    : kind_(kind),
+      code_(code),
+      torch_(torch),
+      parameters_(std::move(parameters)) {
   if (code != StepCode::kFused || HasFusedStep(kind)) return;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("optimizer {}: PyTorch has no fused step of it",
@@ -133,7 +136,14 @@ void OptimizerStep::Adam(at::TensorList parameters, at::TensorList gradients) {
   at::_foreach_addcmul_(variance_, gradients, gradients, 1.0 - kBeta2);
   std::vector<at::Tensor> denominator = at::_foreach_sqrt(variance_);
   at::_foreach_div_(denominator, std::sqrt(correction2));
-  at::_foreach_add_(denominator, kEpsilon);
+  // PyTorch 2.0 names both until it returns. So did 1.x, but there the lists,
+  // which are TrainingLoop's default, had to be asked for.
+  std::vector<at::Tensor> root;
+  if (torch_ >= kListsByDefault && torch_ < kLeanAdam) {
+    root = std::exchange(denominator, at::_foreach_add(denominator, kEpsilon));
+  } else {
+    at::_foreach_add_(denominator, kEpsilon);
+  }
   at::_foreach_addcdiv_(parameters, momentum_, denominator,
                         -kLearningRate / correction1);
 }

@@ -14,8 +14,8 @@ namespace foretell {
 enum class StepCode : std::uint8_t {
   /// Operators on whole lists, which is torch.optim's default on CUDA tensors:
   /// a temporary as large as all parameters for Adam and RMSprop, two for
-  /// Adagrad. Adafactor's default is to run over one parameter at a time, and
-  /// it does so here too.
+  /// Adagrad, and for Adam of PyTorch 2.0. Adafactor's default is to run over
+  /// one parameter at a time, and it does so here too.
   kLists,
   /// One parameter at a time; the last temporary lives until the next one
   /// replaces it, as the variable in Python does.
@@ -35,12 +35,13 @@ struct AdafactorState {
 
 /// One optimizer over a fixed list of parameters, with PyTorch's default
 /// hyper-parameters
-/// (torch/optim/{sgd,adam,adamw,rmsprop,adagrad,_adafactor}.py, 2.13).
+/// (torch/optim/{sgd,adam,adamw,rmsprop,adagrad,_adafactor}.py, 2.13; of older
+/// versions Adam's lists alone differ).
 class OptimizerStep {
  public:
   /// Throws Error(kInvalidArgument) for a fused step that torch.optim lacks.
   OptimizerStep(Optimizer kind, std::vector<at::Tensor> parameters,
-                StepCode code = StepCode::kLists);
+                StepCode code = StepCode::kLists, TorchVersion torch = {});
 
   /// Applies the parameters' gradients; those without one are left alone. State
   /// is made in the first call.
@@ -73,6 +74,7 @@ class OptimizerStep {
 
   Optimizer kind_;
   StepCode code_;
+  TorchVersion torch_;
   std::vector<at::Tensor> parameters_;
   int num_steps_ = 0;                 ///< Steps that were made.
   std::vector<at::Tensor> momentum_;  ///< exp_avg of Adam.

@@ -205,7 +205,7 @@ class Tracer {
   Trace Train() {
     ChooseTrained();
     OptimizerStep optimizer(options_.run.optimizer, TrainableTensors(),
-                            CodeOf(options_.loop));
+                            CodeOf(options_.loop), options_.run.torch);
     std::vector<at::Tensor> outputs;
     for (int step = 0; step < kTrainingSteps; ++step) {
       const bool is_last = step == kTrainingSteps - 1;

@@ -67,6 +67,13 @@ TEST(Setting, OfATraceNamesWhatATraceShows) {
   EXPECT_EQ(TracedSetting({.autocast = true, .torch = {2, 4, 1}}),
             R"({"autocast":"true","torch":"2.4"})");
   EXPECT_EQ(TracedSetting({.torch = {2, 4}}), R"({"torch":"2.0"})");
+  const auto trained = [](Optimizer optimizer, int minor) {
+    return TracedSetting(
+        {.mode = Mode::kTraining, .optimizer = optimizer, .torch = {2, minor}});
+  };
+  EXPECT_EQ(trained(Optimizer::kAdamW, 0), R"({"torch":"2.0"})");
+  EXPECT_EQ(trained(Optimizer::kAdamW, 1), R"({"torch":"2.1"})");
+  EXPECT_EQ(trained(Optimizer::kSgd, 1), R"({"torch":"2.0"})");
   EXPECT_EQ(TracedSetting({.grad_mode = true}), R"({"grad_mode":"true"})");
   EXPECT_EQ(TracedSetting({.mode = Mode::kTraining, .grad_mode = true}), "");
 }

@@ -27,7 +27,8 @@ using testing::IsSupersetOf;
 constexpr std::int64_t kAllWeights = 2048 + 128 + 1024 + 32;
 
 OperatorGraph TrainInLoop(const TrainingLoop& loop,
-                          Optimizer optimizer = Optimizer::kSgd) {
+                          Optimizer optimizer = Optimizer::kSgd,
+                          TorchVersion torch = {}) {
   const BoundInput input{"x", {DType::kF32, {4, 16}}};
   const program_test::Network network = Simple([](Layers& l) {
     return Chain({l.Linear(16, 32),
@@ -35,7 +36,9 @@ OperatorGraph TrainInLoop(const TrainingLoop& loop,
                   l.Linear(32, 8)});
   });
   return TraceProgram(FakeProgram("net", {input}, network), {input},
-                      {.run = {.mode = Mode::kTraining, .optimizer = optimizer},
+                      {.run = {.mode = Mode::kTraining,
+                               .optimizer = optimizer,
+                               .torch = torch},
                        .loop = loop})
       .graph;
 }
@@ -97,6 +100,22 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& tested) {
       return std::string(OptimizerName(tested.param.optimizer));
     });
+
+TEST(TrainingLoop, AdamOverListsHasTwoTemporariesInPyTorch20) {
+  const auto temporaries = [](Optimizer optimizer, TorchVersion torch,
+                              bool foreach) {
+    return PeakOfRole(TrainInLoop({.foreach = foreach}, optimizer, torch),
+                      TensorRole::kOptimizerTemporary);
+  };
+  const TorchVersion old = {.major = 2, .minor = 0};
+  EXPECT_EQ(temporaries(Optimizer::kAdam, old, true), 2 * kAllWeights);
+  EXPECT_EQ(temporaries(Optimizer::kAdamW, old, true), 2 * kAllWeights);
+  EXPECT_EQ(temporaries(Optimizer::kAdamW, kLeanAdam, true), kAllWeights);
+  EXPECT_EQ(temporaries(Optimizer::kAdamW, old, false), 2048 + 2048);
+  EXPECT_EQ(temporaries(Optimizer::kAdamW, {.major = 1, .minor = 13}, true),
+            kAllWeights);
+  EXPECT_EQ(temporaries(Optimizer::kRmsProp, old, true), kAllWeights);
+}
 
 TEST(TrainingLoop, AFusedStepIsOneOperatorWithoutTemporaries) {
   for (const Optimizer optimizer : kAllOptimizers) {
