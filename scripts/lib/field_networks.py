@@ -2,8 +2,8 @@
 
 `export(name, path)` writes one as torch.export does, on the meta device and so without
 weights; `why_not(name)` says why one is not written. Losses are part of the module,
-the network is its `net`. Sizes are those of the projects' own configurations. Needs torch and,
-by the network, transformers, torchvision and timm.
+the network is its `net`. Sizes are those of the projects' own configurations. Needs
+torch and, by the network, transformers, torchvision and timm.
 """
 
 import functools
@@ -157,9 +157,10 @@ def bert(**fields):
 
 def roberta_large():
     net = hugging_face(
-        "RobertaConfig", "RobertaForSequenceClassification", vocab_size=50265,
-        hidden_size=1024, intermediate_size=4096, num_hidden_layers=24,
-        num_attention_heads=16, max_position_embeddings=514, type_vocab_size=1)
+        "RobertaConfig", "RobertaForSequenceClassification", attention="eager",
+        vocab_size=50265, hidden_size=1024, intermediate_size=4096,
+        num_hidden_layers=24, num_attention_heads=16, max_position_embeddings=514,
+        type_vocab_size=1)
     return Classified(net), (*text(1, 96), numbers()), False
 
 
@@ -184,7 +185,8 @@ def nanogpt():
 
 def efficientnet_es():
     import timm
-    return Classified(timm.create_model("efficientnet_es")), (image(), numbers()), False
+    net = timm.create_model("efficientnet_es")
+    return Classified(net), (image(), numbers()), False
 
 
 def yolov5(**sizes):
@@ -192,8 +194,8 @@ def yolov5(**sizes):
 
 
 def convolution(dtype):
-    return (nn.Conv2d(32, 32, 3).to(dtype), (torch.zeros(512, 32, 84, 84, dtype=dtype),),
-            False)
+    images = torch.zeros(512, 32, 84, 84, dtype=dtype)
+    return nn.Conv2d(32, 32, 3).to(dtype), (images,), False
 
 
 # What makes (module, inputs, whether the length of texts is open).

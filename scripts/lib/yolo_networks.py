@@ -14,7 +14,7 @@ class Conv(nn.Module):
         padding = kernel // 2 if padding is None else padding
         self.conv = nn.Conv2d(inner, outer, kernel, stride, padding, bias=False)
         self.bn = nn.BatchNorm2d(outer, eps=1e-3, momentum=0.03)
-        self.act = nn.SiLU(inplace=True)
+        self.act = nn.SiLU()
 
     def forward(self, x):
         return self.act(self.bn(self.conv(x)))

@@ -43,6 +43,8 @@ import published  # noqa: E402
 REPORTS = published.SHARED / "field_reports.csv"
 VERDICTS = "OOM yes-no"
 VARIANT = "tests a diagnosis"
+# The commands name cuda12-lazy where no environment was near.
+STOPGAP, EARLY, FIRST_WITH_CUDA11 = "cuda12-lazy", "cuda10", (1, 8)
 KINDS = ("nvidia-smi, PyTorch 2", "nvidia-smi, older", "nvidia-smi, FSDP", "reserved",
          "allocated", "step time", "inference time")
 
@@ -87,7 +89,11 @@ def is_left_out(row):
 
 def words_of(row):
     """The report's command without the program."""
-    return shlex.split(row["command"])[1:]
+    words = shlex.split(row["command"])[1:]
+    version = tuple(map(int, row["torch"].split("."))) if row["torch"] else ()
+    if version and version < FIRST_WITH_CUDA11:
+        words = [EARLY if word == STOPGAP else word for word in words]
+    return words
 
 
 def why_not(row):
