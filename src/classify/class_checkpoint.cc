@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "foretell/error.h"
 #include "src/core/files.h"
-#include "src/core/json_object.h"
-#include "src/core/parse_json.h"
+#include "src/core/json_fields.h"
 #include "src/core/units.h"
 #include "src/network/sealed.h"
 #include "src/network/weights.h"
@@ -19,45 +19,39 @@ constexpr const char* kKey = learned::kSealedClasses.key;
 /// Some hundred times the size of the largest ensemble.
 constexpr std::int64_t kMostClassBytes = 256 * kMiB;
 
-nlohmann::json InfoToJson(const EnsembleInfo& info) {
-  return {{"schema_version", kClassCheckpointSchema},
-          {"edges_mib", info.classes.edges_mib()},
-          {"inputs", InputSetName(info.inputs)},
-          {"numbers", NumberNames(info.inputs, info.classes)},
-          {"estimator", EstimatorName(info.kind)},
-          {"members", info.members},
-          {"device", info.device},
-          {"environment", info.environment},
-          {"sets", info.sets},
-          {"steps", info.steps}};
+void DescribeClasses(JsonFields& fields, MemoryClasses& classes) {
+  std::vector<double> edges = classes.edges_mib();
+  fields.Value("edges_mib", edges);
+  try {
+    classes = MemoryClasses(std::move(edges));
+  } catch (const Error& error) {
+    fields.Require(false, "edges_mib",
+                   fmt::format("is unusable: {}", error.what()));
+  }
 }
 
-MemoryClasses ClassesFrom(JsonObject& json) {
-  try {
-    return MemoryClasses(json.Get<std::vector<double>>("edges_mib"));
-  } catch (const Error& error) {
-    json.Fail("edges_mib", fmt::format("is unusable: {}", error.what()));
-  }
+void DescribeInfo(JsonFields& fields, EnsembleInfo& info) {
+  fields.SchemaVersion(kClassCheckpointSchema);
+  DescribeClasses(fields, info.classes);
+  fields.Named("inputs", info.inputs, &InputSetName, &ParseInputSet);
+  fields.Named("estimator", info.kind, &EstimatorName, &ParseEstimator);
+  fields.Int("members", info.members, 1, Ensemble::kMostMembers);
+  fields.Text("device", info.device);
+  fields.Text("environment", info.environment);
+  fields.Texts("sets", info.sets);
+  fields.Int("steps", info.steps, 1, std::int64_t{1} << 40);
+  const std::vector<std::string> own = NumberNames(info.inputs, info.classes);
+  std::vector<std::string> numbers = own;
+  fields.Texts("numbers", numbers);
+  fields.Require(numbers == own, "numbers",
+                 "are not those that this foretell encodes");
 }
 
 EnsembleInfo InfoFromJson(const nlohmann::json& document,
                           const std::string& origin) {
-  JsonObject json(document, origin, "");
-  json.RequireSchemaVersion(kClassCheckpointSchema);
-  EnsembleInfo info{.classes = ClassesFrom(json),
-                    .inputs = json.Named("inputs", ParseInputSet),
-                    .kind = json.Named("estimator", ParseEstimator),
-                    .members = static_cast<int>(
-                        json.Int("members", 1, Ensemble::kMostMembers)),
-                    .device = json.String("device"),
-                    .environment = json.String("environment"),
-                    .sets = json.Strings("sets"),
-                    .steps = json.Int("steps", 1, std::int64_t{1} << 40)};
-  if (json.Strings("numbers") != NumberNames(info.inputs, info.classes)) {
-    json.Fail("numbers", "are not those that this foretell encodes");
-  }
-  json.Finish();
-  return info;
+  const MemoryClasses replaced({1});
+  return ReadFields<EnsembleInfo>(JsonObject(document, origin, ""),
+                                  &DescribeInfo, {.classes = replaced});
 }
 
 }  // namespace
@@ -65,7 +59,8 @@ EnsembleInfo InfoFromJson(const nlohmann::json& document,
 std::string SerializeEnsemble(const Ensemble& ensemble) {
   learned::SafeTensors content{.tensors =
                                    learned::WeightsOf(ensemble.module())};
-  content.metadata[kKey] = InfoToJson(ensemble.info()).dump();
+  content.metadata[kKey] =
+      nlohmann::json(WriteFields(ensemble.info(), &DescribeInfo)).dump();
   return learned::SerializeSealed(std::move(content));
 }
 

@@ -23,8 +23,9 @@ class JsonFields {
   explicit JsonFields(JsonObject& from) : from_(&from) {}
   explicit JsonFields(Json& to) : to_(&to) {}
 
+  bool IsReading() const { return from_ != nullptr; }
   /// Whether an optional field is there to be read, or `has_value`.
-  bool IsGiven(const std::string& key, bool has_value) {
+  bool IsGiven(const std::string& key, bool has_value = true) {
     return from_ ? from_->IsGiven(key) : has_value;
   }
   /// As IsGiven; writes null for a field without a value.
@@ -38,6 +39,42 @@ class JsonFields {
     if (from_ && !is_met) from_->Fail(key, problem);
   }
 
+  /// JsonObject::RequireSchemaVersion.
+  void SchemaVersion(int version) {
+    Field("schema_version", version, [&] {
+      from_->RequireSchemaVersion(version);
+      return version;
+    });
+  }
+  /// A field that follows from others: written, but not read.
+  template <typename Compute>
+  void Derived(const std::string& key, Compute compute) {
+    if (from_) {
+      from_->Has(key);
+    } else {
+      (*to_)[key] = compute();
+    }
+  }
+
+  /// JsonObject::Get.
+  template <typename T>
+  void Value(const std::string& key, T& value) {
+    Field(key, value, [&] { return from_->Get<T>(key); });
+  }
+  /// JsonObject::Read.
+  template <typename T>
+  void Optional(const std::string& key, T& value) {
+    if (IsGiven(key)) Value(key, value);
+  }
+  /// As Optional; writes null for an empty one.
+  template <typename T>
+  void Optional(const std::string& key, std::optional<T>& value) {
+    if (IsGivenOrNull(key, value.has_value())) Value(key, Filled(value));
+  }
+  /// As Optional; writes null for an empty text.
+  void TextOrNull(const std::string& key, std::string& text) {
+    if (IsGivenOrNull(key, !text.empty())) Value(key, text);
+  }
   /// JsonObject::String.
   void Text(const std::string& key, std::string& value) {
     Field(key, value, [&] { return from_->String(key); });
@@ -60,15 +97,26 @@ class JsonFields {
               double at_most) {
     Field(key, value, [&] { return from_->Number(key, at_least, at_most); });
   }
+  /// As Number; null if empty.
+  void NumberOrNull(const std::string& key, std::optional<double>& value,
+                    double at_least, double at_most) {
+    if (!IsGivenOrNull(key, value.has_value())) return;
+    Number(key, Filled(value), at_least, at_most);
+  }
+  /// JsonObject::Named; `name` is the inverse of `parse`.
+  template <typename T, typename Name, typename Parse>
+  void Named(const std::string& key, T& value, Name name, Parse parse) {
+    if (from_) {
+      value = from_->Named(key, parse);
+    } else {
+      (*to_)[key] = name(value);
+    }
+  }
   template <typename Enum, std::size_t N>
   void Named(const std::string& key, Enum& value, const NameTable<N>& names) {
-    if (from_) {
-      value = from_->Named(key, [&](std::string_view name) {
-        return FindIn<Enum>(names, name);
-      });
-    } else {
-      (*to_)[key] = NameIn(names, value);
-    }
+    Named(
+        key, value, [&](Enum one) { return NameIn(names, one); },
+        [&](std::string_view name) { return FindIn<Enum>(names, name); });
   }
 
   /// An object whose fields `describe(JsonFields&)` describes.
@@ -86,8 +134,14 @@ class JsonFields {
   void OptionalObject(const std::string& key, std::optional<T>& value,
                       Describe describe) {
     if (!IsGiven(key, value.has_value())) return;
-    if (from_) value.emplace();
-    Object(key, [&](JsonFields& fields) { describe(fields, *value); });
+    Object(key, [&](JsonFields& fields) { describe(fields, Filled(value)); });
+  }
+  /// As OptionalObject; writes null for an empty one.
+  template <typename T, typename Describe>
+  void ObjectOrNull(const std::string& key, std::optional<T>& value,
+                    Describe describe) {
+    if (!from_) (*to_)[key] = nullptr;
+    OptionalObject(key, value, describe);
   }
   /// A list of objects by `describe(JsonFields&, T&)`.
   template <typename T, typename Describe>
@@ -117,6 +171,10 @@ class JsonFields {
       (*to_)[key] = value;
     }
   }
+  template <typename T>
+  static T& Filled(std::optional<T>& value) {
+    return value ? *value : value.emplace();
+  }
   template <typename Describe>
   static void ReadAll(JsonObject& object, Describe describe) {
     JsonFields fields(object);
@@ -134,5 +192,23 @@ class JsonFields {
   JsonObject* from_ = nullptr;
   Json* to_ = nullptr;
 };
+
+/// `value` as an object of the fields that `describe(JsonFields&, T&)`
+/// describes.
+template <typename T, typename Describe>
+nlohmann::ordered_json WriteFields(T value, Describe describe) {
+  auto json = nlohmann::ordered_json::object();
+  JsonFields fields(json);
+  describe(fields, value);
+  return json;
+}
+/// The inverse: reads the fields of `object`, which is Finished, into `value`.
+template <typename T, typename Describe>
+T ReadFields(JsonObject object, Describe describe, T value = {}) {
+  JsonFields fields(object);
+  describe(fields, value);
+  object.Finish();
+  return value;
+}
 
 }  // namespace foretell

@@ -40,8 +40,12 @@ std::string IntRange(std::int64_t at_least, std::int64_t at_most) {
 
 }  // namespace
 
-JsonObject::JsonObject(const json& value, std::string origin, std::string place)
-    : value_(&value), origin_(std::move(origin)), place_(std::move(place)) {
+JsonObject::JsonObject(const json& value, std::string origin, std::string place,
+                       UnknownFields unknown)
+    : value_(&value),
+      origin_(std::move(origin)),
+      place_(std::move(place)),
+      unknown_(unknown) {
   if (!value.is_object())
     Fail("", "is " + ShowJson(value) + ", expected an object");
 }
@@ -112,14 +116,15 @@ double JsonObject::Number(const std::string& key, double at_least,
 bool JsonObject::Bool(const std::string& key) { return Get<bool>(key); }
 
 JsonObject JsonObject::Object(const std::string& key) {
-  return JsonObject(Field(key), origin_, PlaceOf(key));
+  return JsonObject(Field(key), origin_, PlaceOf(key), unknown_);
 }
 
 std::vector<JsonObject> JsonObject::Objects(const std::string& key) {
   std::vector<JsonObject> objects;
   for (const json& item : Array(key)) {
     objects.emplace_back(item, origin_,
-                         fmt::format("{}[{}]", PlaceOf(key), objects.size()));
+                         fmt::format("{}[{}]", PlaceOf(key), objects.size()),
+                         unknown_);
   }
   return objects;
 }
@@ -131,6 +136,7 @@ std::vector<std::string> JsonObject::Keys() const {
 }
 
 void JsonObject::Finish() const {
+  if (unknown_ == UnknownFields::kIgnored) return;
   for (const std::string& key : Keys()) {
     if (known_.count(key) > 0) continue;
     std::string names;

@@ -17,6 +17,9 @@
 
 namespace foretell {
 
+/// What Finish does with a field that was not read.
+enum class UnknownFields { kRefused, kIgnored };
+
 /// Strict view of one JSON object: every field that is read must exist with the
 /// right type and range, unless its method states otherwise, and Finish checks
 /// that every existing field is known.
@@ -25,9 +28,10 @@ namespace foretell {
 /// and what was expected. The document must outlive the view.
 class JsonObject {
  public:
-  /// `place` is the path in the file, "" for its root.
-  JsonObject(const nlohmann::json& value, std::string origin,
-             std::string place);
+  /// `place` is the path in the file, "" for its root. `unknown` holds for
+  /// the objects inside as well.
+  JsonObject(const nlohmann::json& value, std::string origin, std::string place,
+             UnknownFields unknown = UnknownFields::kRefused);
 
   /// True if the optional field `key` exists; marks it as known.
   bool Has(const std::string& key);
@@ -73,18 +77,12 @@ class JsonObject {
     if (!value) Fail(key, fmt::format("is '{}', which is unknown", text));
     return *value;
   }
-  /// As Named, into `value`, which is not changed if the field is missing or
-  /// null.
-  template <typename T, typename Parse>
-  void ReadNamed(const std::string& key, Parse parse, T& value) {
-    if (IsGiven(key)) value = Named(key, parse);
-  }
   JsonObject Object(const std::string& key);
   std::vector<JsonObject> Objects(const std::string& key);
   /// All field names.
   std::vector<std::string> Keys() const;
 
-  /// Refuses fields that no method above has read.
+  /// Refuses fields that no method above has read, unless they are ignored.
   void Finish() const;
 
   /// Throws: `origin: place.key: problem`.
@@ -112,6 +110,7 @@ class JsonObject {
   const nlohmann::json* value_;
   std::string origin_;
   std::string place_;
+  UnknownFields unknown_;
   std::set<std::string> known_;
 };
 

@@ -44,10 +44,7 @@ void DescribeFigure(JsonFields& fields, CorrectedFigure& figure) {
     DescribeErrors(errors, figure.after);
   });
   fields.Number("largest_residual", figure.largest_residual, 0, kLargestLog);
-  if (fields.IsGivenOrNull("half_width", figure.half_width.has_value())) {
-    if (!figure.half_width) figure.half_width.emplace();
-    fields.Number("half_width", *figure.half_width, 0, kLargestLog);
-  }
+  fields.NumberOrNull("half_width", figure.half_width, 0, kLargestLog);
   fields.Texts("corrects", figure.corrects);
 }
 

@@ -3,10 +3,9 @@
 #include <fmt/core.h>
 
 #include <cctype>
-#include <nlohmann/json.hpp>
 
 #include "foretell/error.h"
-#include "src/core/json_object.h"
+#include "src/core/json_fields.h"
 #include "src/core/name_table.h"
 #include "src/core/parse_number.h"
 
@@ -26,13 +25,29 @@ std::optional<int> TakePart(std::string_view& text) {
   return number;
 }
 
-nlohmann::json PowerLimitJson(const Run& run) {
-  return run.power_limit_w ? nlohmann::json(*run.power_limit_w)
-                           : nlohmann::json();
-}
-
 bool IsDigit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+/// In alphabetical order, as documents have the fields.
+void DescribeRun(JsonFields& fields, Run& run) {
+  fields.Value("autocast", run.autocast);
+  fields.Value("channels_last", run.channels_last);
+  fields.Value("grad_mode", run.grad_mode);
+  fields.Optional("half_group_norm", run.half_group_norm);
+  fields.Optional("half_layer_norm", run.half_layer_norm);
+  fields.Named("host", run.host, kHostNames);
+  fields.Named("mode", run.mode, &ModeName, &ParseMode);
+  fields.Require(!run.grad_mode || run.mode != Mode::kTraining, "grad_mode",
+                 "is true, expected false where mode is 'training'");
+  fields.Named("optimizer", run.optimizer, kOptimizerNames);
+  fields.Optional("power_limit_w", run.power_limit_w);
+  fields.Named("precision", run.precision, &PrecisionName, &ParsePrecision);
+  fields.Value("restore_folded_norms", run.restore_folded_norms);
+  fields.Named(
+      "torch", run.torch,
+      [](const TorchVersion& version) { return ToString(version); },
+      &ParseTorchVersion);
 }
 
 }  // namespace
@@ -99,47 +114,12 @@ Run RunOf(const GraphInfo& info, const Run& run) {
 }
 
 std::string RunToJson(const Run& run) {
-  return nlohmann::json{{"mode", ModeName(run.mode)},
-                        {"precision", PrecisionName(run.precision)},
-                        {"optimizer", OptimizerName(run.optimizer)},
-                        {"autocast", run.autocast},
-                        {"channels_last", run.channels_last},
-                        {"half_group_norm", run.half_group_norm},
-                        {"half_layer_norm", run.half_layer_norm},
-                        {"torch", ToString(run.torch)},
-                        {"host", HostName(run.host)},
-                        {"restore_folded_norms", run.restore_folded_norms},
-                        {"grad_mode", run.grad_mode},
-                        {"power_limit_w", PowerLimitJson(run)}}
-      .dump();
+  return WriteFields(run, &DescribeRun).dump();
 }
 
 Run RunFromJson(std::string_view json, const std::string& origin) {
   const nlohmann::json document = ParseJson(json, origin);
-  JsonObject object(document, origin, "");
-  const auto optimizer = [](std::string_view name) {
-    return FindIn<Optimizer>(kOptimizerNames, name);
-  };
-  Run run{.mode = object.Named("mode", &ParseMode),
-          .precision = object.Named("precision", &ParsePrecision),
-          .optimizer = object.Named("optimizer", optimizer),
-          .autocast = object.Bool("autocast"),
-          .channels_last = object.Bool("channels_last"),
-          .torch = object.Named("torch", &ParseTorchVersion),
-          .host = object.Named("host", &ParseHost),
-          .restore_folded_norms = object.Bool("restore_folded_norms"),
-          .grad_mode = object.Bool("grad_mode")};
-  object.Read("power_limit_w", run.power_limit_w);
-  object.Read("half_group_norm", run.half_group_norm);
-  object.Read("half_layer_norm", run.half_layer_norm);
-  object.Finish();
-  if (run.grad_mode && run.mode == Mode::kTraining) {
-    throw Error(ErrorCode::kCorrupt,
-                origin +
-                    ": grad_mode is true, expected false where mode is "
-                    "'training'");
-  }
-  return run;
+  return ReadFields<Run>(JsonObject(document, origin, ""), &DescribeRun);
 }
 
 }  // namespace foretell

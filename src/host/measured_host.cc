@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <string>
 
 #include "foretell/error.h"
 #include "foretell/run.h"
 #include "src/core/document_kind.h"
 #include "src/core/embedded_file.h"
-#include "src/core/json_object.h"
+#include "src/core/json_fields.h"
 #include "src/core/json_text.h"
 
 namespace foretell::host {
@@ -19,8 +19,6 @@ namespace foretell::host {
 std::span<const EmbeddedFile> ReferenceFiles();
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestName = 64;
 constexpr double kSmallestFactor = 0.01;
@@ -37,50 +35,49 @@ bool IsHostName(std::string_view name) {
          });
 }
 
-Json ProbeJson(const ProbeTime& time) {
-  return {{"probe", time.probe},
-          {"kind", time.kind},
-          {"tensors", time.tensors},
-          {"grad", time.grad},
-          {"us", time.us}};
-}
-
-ProbeTime ReadProbe(JsonObject object) {
-  constexpr double kMost = std::numeric_limits<double>::max();
-  ProbeTime time{.probe = object.String("probe"),
-                 .kind = object.String("kind"),
-                 .tensors = object.String("tensors"),
-                 .grad = object.Bool("grad"),
-                 .us = object.Number("us", 0, kMost)};
-  object.Finish();
-  return time;
-}
-
-std::string ReadName(JsonObject& object) {
-  const std::string name = object.String("name");
-  try {
-    CheckHostName(name);
-  } catch (const Error& error) {
-    object.Fail("name", fmt::format("is no name: {}", error.what()));
+/// Why `name` is not valid for a host; empty if it is.
+std::string NameProblem(std::string_view name) {
+  if (ParseHost(name)) {
+    return fmt::format(
+        "host '{}' is a runtime, not a machine; expected another name", name);
   }
-  return name;
+  if (IsHostName(name)) return "";
+  return fmt::format(
+      "host '{}': expected 1 to {} letters, digits, '.', '_' or '-', the first "
+      "a letter or a digit",
+      name, kLongestName);
+}
+
+void DescribeProbe(JsonFields& fields, ProbeTime& time) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  fields.Text("probe", time.probe);
+  fields.Text("kind", time.kind);
+  fields.Text("tensors", time.tensors);
+  fields.Value("grad", time.grad);
+  fields.Number("us", time.us, 0, kMost);
+}
+
+void DescribeHost(JsonFields& fields, MeasuredHost& host) {
+  HostSpec& spec = host.spec;
+  fields.Text("name", spec.name);
+  const std::string problem = NameProblem(spec.name);
+  fields.Require(problem.empty(), "name", "is no name: " + problem);
+  fields.Number("factor", spec.factor, kSmallestFactor, kLargestFactor);
+  fields.Number("spread", spec.spread, 1, kLargestFactor);
+  fields.Optional("cpu", host.cpu);
+  fields.Optional("libtorch", host.libtorch);
+  fields.Optional("measured_at", host.measured_at);
+  fields.Optional("source", host.source);
+  if (fields.IsGiven("probes")) {
+    fields.Objects("probes", host.probes, &DescribeProbe);
+  }
 }
 
 }  // namespace
 
 void CheckHostName(std::string_view name) {
-  if (ParseHost(name)) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "host '{}' is a runtime, not a machine; expected another name",
-            name));
-  }
-  if (IsHostName(name)) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("host '{}': expected 1 to {} letters, digits, '.', "
-                          "'_' or '-', the first a letter or a digit",
-                          name, kLongestName));
+  const std::string problem = NameProblem(name);
+  if (!problem.empty()) throw Error(ErrorCode::kInvalidArgument, problem);
 }
 
 const MeasuredHost& ReferenceHost() {
@@ -92,38 +89,14 @@ const MeasuredHost& ReferenceHost() {
 }
 
 std::string HostToJson(const MeasuredHost& host) {
-  Json probes = Json::array();
-  for (const ProbeTime& time : host.probes) probes.push_back(ProbeJson(time));
-  return DumpJson(Json{{"name", host.spec.name},
-                       {"factor", host.spec.factor},
-                       {"spread", host.spec.spread},
-                       {"cpu", host.cpu},
-                       {"libtorch", host.libtorch},
-                       {"measured_at", host.measured_at},
-                       {"source", host.source},
-                       {"probes", std::move(probes)}});
+  return DumpJson(WriteFields(host, &DescribeHost));
 }
 
 MeasuredHost HostFromJson(std::string_view json, const std::string& origin) {
   const nlohmann::json document = ParseJson(json, origin);
   RefuseOtherKind(document, origin, {DocumentKind::kHost});
-  JsonObject object(document, origin, "");
-  MeasuredHost host;
-  host.spec = {
-      .name = ReadName(object),
-      .factor = object.Number("factor", kSmallestFactor, kLargestFactor),
-      .spread = object.Number("spread", 1, kLargestFactor)};
-  object.Read("cpu", host.cpu);
-  object.Read("libtorch", host.libtorch);
-  object.Read("measured_at", host.measured_at);
-  object.Read("source", host.source);
-  if (object.IsGiven("probes")) {
-    for (JsonObject& probe : object.Objects("probes")) {
-      host.probes.push_back(ReadProbe(std::move(probe)));
-    }
-  }
-  object.Finish();
-  return host;
+  return ReadFields<MeasuredHost>(JsonObject(document, origin, ""),
+                                  &DescribeHost);
 }
 
 }  // namespace foretell::host

@@ -2,13 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <map>
+#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "foretell/error.h"
-#include "src/core/json_object.h"
+#include "src/core/json_fields.h"
 #include "src/features/node_costs.h"
 
 namespace foretell::learned {
@@ -23,71 +21,75 @@ constexpr std::int64_t kMaxBlocks = 256;
   throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", origin, what));
 }
 
-Json IntervalToJson(const std::optional<ResidualInterval>& interval) {
-  if (!interval) return nullptr;
-  return {{"lo", interval->lo},
-          {"hi", interval->hi},
-          {"coverage", interval->coverage},
-          {"count", interval->count}};
+void DescribeInterval(JsonFields& fields, ResidualInterval& interval) {
+  fields.Value("lo", interval.lo);
+  fields.Value("hi", interval.hi);
+  fields.Require(interval.lo <= interval.hi, "hi",
+                 fmt::format("is {}, below lo {}", interval.hi, interval.lo));
+  fields.Number("coverage", interval.coverage, 0, 1);
+  fields.Int("count", interval.count, 0, INT64_MAX);
 }
 
-ResidualInterval ReadInterval(JsonObject object) {
-  const double lo = object.Get<double>("lo");
-  const double hi = object.Get<double>("hi");
-  if (lo > hi) object.Fail("hi", fmt::format("is {}, below lo {}", hi, lo));
-  return {lo, hi, object.Number("coverage", 0, 1),
-          object.Int("count", 0, INT64_MAX)};
+void DescribeTarget(JsonFields& fields, CheckpointTarget& target) {
+  TargetScale& scale = target.scale;
+  fields.Named("name", scale.target, &TargetField, &ParseTarget);
+  fields.Derived("unit", [&] { return TargetUnit(scale.target); });
+  fields.Named("scale", scale.kind, &ScaleKindName, &ParseScaleKind);
+  fields.Value("mean", scale.mean);
+  fields.Value("deviation", scale.deviation);
+  fields.Require(
+      scale.deviation > 0, "deviation",
+      fmt::format("is {}, expected a number above 0", scale.deviation));
+  fields.ObjectOrNull("interval", target.interval, &DescribeInterval);
+  fields.Optional("validation_mape", target.validation_mape);
 }
 
-Json TargetToJson(const CheckpointTarget& target) {
-  return {
-      {"name", TargetField(target.scale.target)},
-      {"unit", TargetUnit(target.scale.target)},
-      {"scale", ScaleKindName(target.scale.kind)},
-      {"mean", target.scale.mean},
-      {"deviation", target.scale.deviation},
-      {"interval", IntervalToJson(target.interval)},
-      {"validation_mape",
-       target.validation_mape ? Json(*target.validation_mape) : Json(nullptr)}};
-}
-
-CheckpointTarget ReadTarget(JsonObject& object) {
-  CheckpointTarget target;
-  target.scale = {object.Named("name", &ParseTarget),
-                  object.Named("scale", &ParseScaleKind),
-                  object.Get<double>("mean"), object.Get<double>("deviation")};
-  if (!(target.scale.deviation > 0)) {
-    object.Fail("deviation", fmt::format("is {}, expected a number above 0",
-                                         target.scale.deviation));
-  }
-  if (object.IsGiven("interval")) {
-    target.interval = ReadInterval(object.Object("interval"));
-  }
-  object.Read("validation_mape", target.validation_mape);
-  return target;
-}
-
-Json ColumnToJson(const InputColumn& column) {
-  Json json = {{"source", ColumnSourceName(column.key.source)},
-               {"key", column.key.key},
-               {"offset", column.offset},
-               {"scale", column.scale}};
+void DescribeColumn(JsonFields& fields, InputColumn& column) {
+  fields.Named("source", column.key.source, &ColumnSourceName,
+               &ParseColumnSource);
+  fields.Value("key", column.key.key);
+  fields.Value("offset", column.offset);
+  fields.Value("scale", column.scale);
   if (column.key.source == ColumnSource::kSetting) {
-    json["value"] = column.key.value;
+    fields.Value("value", column.key.value);
   }
-  return json;
 }
 
-InputColumn ReadColumn(JsonObject& object) {
-  InputColumn column{
-      .key = {.source = object.Named("source", &ParseColumnSource),
-              .key = object.Get<std::string>("key")},
-      .offset = object.Get<double>("offset"),
-      .scale = object.Get<double>("scale")};
-  if (column.key.source == ColumnSource::kSetting) {
-    column.key.value = object.Get<std::string>("value");
+/// A recipe, and the version of its terms, absent in checkpoints older than the
+/// field.
+void DescribeRecipe(JsonFields& fields, InputRecipe& recipe,
+                    std::optional<int>& version) {
+  std::optional<TermSet>& terms = recipe.terms;
+  if (fields.IsGivenOrNull("terms", terms.has_value())) {
+    if (!terms) terms.emplace();
+    fields.Named("terms", *terms, &TermSetName, &ParseTermSet);
   }
-  return column;
+  fields.Optional("terms_version", version);
+  fields.Named("edges", recipe.edges, &EdgeKindName, &ParseEdgeKind);
+  fields.Value("node_costs", recipe.node_costs);
+  fields.Objects("columns", recipe.columns, &DescribeColumn);
+  fields.Value("prior", recipe.prior);
+  fields.Value("context", recipe.context);
+  fields.Named("host", recipe.host, &HostName, &ParseHost);
+  fields.Value("restore_folded_norms", recipe.restore_folded_norms);
+}
+
+/// All fields of the current schema, except for the recipe.
+void DescribeInfo(JsonFields& fields, CheckpointInfo& info) {
+  fields.Derived("schema_version", [] { return kCheckpointSchema; });
+  fields.Value("feature_version", info.feature_version);
+  fields.Value("foretell_version", info.foretell_version);
+  fields.Object("network", [&](JsonFields& network) {
+    DescribeNetwork(network, info.network);
+  });
+  fields.Objects("targets", info.targets, &DescribeTarget);
+  fields.Value("devices", info.devices);
+  fields.Value("sources", info.sources);
+  fields.Value("provenance", info.provenance);
+  fields.Value("environment", info.environment);
+  fields.Value("epochs", info.epochs);
+  // Absent in checkpoints older than the field.
+  fields.Optional("far_distance", info.far_distance);
 }
 
 /// Refuses networks that learned from terms of another version.
@@ -98,41 +100,6 @@ void CheckTerms(TermSet set, int version, const std::string& origin) {
               fmt::format("{}: learned from version {} of '{}', this foretell "
                           "makes version {}: train it again",
                           origin, version, row.name, row.version));
-}
-
-Json RecipeToJson(const InputRecipe& recipe) {
-  Json columns = Json::array();
-  for (const InputColumn& column : recipe.columns) {
-    columns.push_back(ColumnToJson(column));
-  }
-  const std::optional<TermSet>& terms = recipe.terms;
-  return {{"terms", terms ? Json(TermSetName(*terms)) : Json()},
-          {"terms_version", terms ? Json(RowOf(*terms).version) : Json()},
-          {"edges", EdgeKindName(recipe.edges)},
-          {"node_costs", recipe.node_costs},
-          {"columns", std::move(columns)},
-          {"prior", recipe.prior},
-          {"context", recipe.context},
-          {"host", HostName(recipe.host)},
-          {"restore_folded_norms", recipe.restore_folded_norms}};
-}
-
-InputRecipe ReadRecipe(JsonObject object, const std::string& origin) {
-  InputRecipe recipe{
-      .edges = object.Named("edges", &ParseEdgeKind),
-      .node_costs = object.Get<bool>("node_costs"),
-      .prior = object.Get<std::string>("prior"),
-      .context = object.Get<std::string>("context"),
-      .host = object.Named("host", &ParseHost),
-      .restore_folded_norms = object.Get<bool>("restore_folded_norms")};
-  object.ReadNamed("terms", &ParseTermSet, recipe.terms);
-  int terms_version = 1;  // Absent in checkpoints older than the field.
-  object.Read("terms_version", terms_version);
-  if (recipe.terms) CheckTerms(*recipe.terms, terms_version, origin);
-  for (JsonObject& column : object.Objects("columns")) {
-    recipe.columns.push_back(ReadColumn(column));
-  }
-  return recipe;
 }
 
 /// Removes a note of schema 1 from the others; `otherwise` if it is missing.
@@ -156,7 +123,6 @@ InputRecipe RecipeOfSchema1(JsonObject& object, CheckpointInfo& info,
                             const std::string& origin) {
   InputRecipe recipe{.terms = info.network.kind.terms,
                      .prior = object.Get<std::string>("prior")};
-  if (recipe.terms) CheckTerms(*recipe.terms, 1, origin);
   recipe.node_costs =
       !recipe.terms && info.network.node_features > kNumNodeFeatures;
   for (JsonObject& column : object.Objects("inputs")) {
@@ -217,87 +183,52 @@ void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
   }
 }
 
-NetworkOptions ReadNetwork(JsonObject object) {
-  return {.kind = object.Named("kind", &ParseNetworkKind),
-          .node_features = object.Int("node_features", 0, kMaxWidth),
-          .static_features = object.Int("static_features", 0, kMaxWidth),
-          .hidden = object.Int("hidden", 0, kMaxWidth),
-          .graph_blocks = object.Int("graph_blocks", 0, kMaxBlocks),
-          .layers_per_block = object.Int("layers_per_block", 0, kMaxBlocks),
-          .head_blocks = object.Int("head_blocks", 0, kMaxBlocks),
-          .outputs = object.Int("outputs", 0, kMaxWidth),
-          .dropout = object.Get<double>("dropout"),
-          .pooling = object.Named("pooling", &ParsePooling),
-          // Absent in checkpoints that are older than they.
-          .heads = object.Has("heads") ? object.Int("heads", 0, kMaxBlocks)
-                                       : NetworkOptions{}.heads,
-          .members = object.Has("members")
-                         ? object.Int("members", 1, kMaxBlocks)
-                         : NetworkOptions{}.members};
-}
-
 }  // namespace
 
-Json NetworkToJson(const NetworkOptions& options) {
-  return {{"kind", NetworkKindName(options.kind)},
-          {"node_features", options.node_features},
-          {"static_features", options.static_features},
-          {"hidden", options.hidden},
-          {"graph_blocks", options.graph_blocks},
-          {"layers_per_block", options.layers_per_block},
-          {"head_blocks", options.head_blocks},
-          {"outputs", options.outputs},
-          {"dropout", options.dropout},
-          {"pooling", PoolingName(options.pooling)},
-          {"heads", options.heads},
-          {"members", options.members}};
-}
-
-NetworkOptions NetworkFromJson(const Json& json, const std::string& origin) {
-  return ReadNetwork(JsonObject(json, origin, "network"));
+void DescribeNetwork(JsonFields& fields, NetworkOptions& options) {
+  fields.Named("kind", options.kind, &NetworkKindName, &ParseNetworkKind);
+  fields.Int("node_features", options.node_features, 0, kMaxWidth);
+  fields.Int("static_features", options.static_features, 0, kMaxWidth);
+  fields.Int("hidden", options.hidden, 0, kMaxWidth);
+  fields.Int("graph_blocks", options.graph_blocks, 0, kMaxBlocks);
+  fields.Int("layers_per_block", options.layers_per_block, 0, kMaxBlocks);
+  fields.Int("head_blocks", options.head_blocks, 0, kMaxBlocks);
+  fields.Int("outputs", options.outputs, 0, kMaxWidth);
+  fields.Value("dropout", options.dropout);
+  fields.Named("pooling", options.pooling, &PoolingName, &ParsePooling);
+  // Absent in checkpoints that are older than they.
+  if (fields.IsGiven("heads")) {
+    fields.Int("heads", options.heads, 0, kMaxBlocks);
+  }
+  if (fields.IsGiven("members")) {
+    fields.Int("members", options.members, 1, kMaxBlocks);
+  }
 }
 
 Json InfoToJson(const CheckpointInfo& info) {
-  Json targets = Json::array();
-  for (const CheckpointTarget& target : info.targets) {
-    targets.push_back(TargetToJson(target));
-  }
-  return {{"schema_version", kCheckpointSchema},
-          {"feature_version", info.feature_version},
-          {"foretell_version", info.foretell_version},
-          {"network", NetworkToJson(info.network)},
-          {"targets", std::move(targets)},
-          {"recipe", RecipeToJson(info.recipe)},
-          {"devices", info.devices},
-          {"sources", info.sources},
-          {"provenance", info.provenance},
-          {"environment", info.environment},
-          {"epochs", info.epochs},
-          {"far_distance",
-           info.far_distance ? Json(*info.far_distance) : Json(nullptr)}};
+  Json json = WriteFields(info, &DescribeInfo);
+  std::optional<int> version;
+  if (info.recipe.terms) version = RowOf(*info.recipe.terms).version;
+  json["recipe"] = WriteFields(info.recipe, [&](JsonFields& in, auto& recipe) {
+    DescribeRecipe(in, recipe, version);
+  });
+  return json;
 }
 
 CheckpointInfo InfoFromJson(const Json& json, const std::string& origin) {
-  JsonObject object(json, origin, "");
+  JsonObject object(json, origin, "", UnknownFields::kIgnored);
   const int schema = CheckVersions(object, origin);
-  CheckpointInfo info;
-  info.feature_version = object.Get<int>("feature_version");
-  info.foretell_version = object.Get<std::string>("foretell_version");
-  info.network = ReadNetwork(object.Object("network"));
-  for (JsonObject& target : object.Objects("targets")) {
-    info.targets.push_back(ReadTarget(target));
+  auto info = ReadFields<CheckpointInfo>(object, &DescribeInfo);
+  std::optional<int> version;
+  if (schema == 1) {
+    info.recipe = RecipeOfSchema1(object, info, origin);
+  } else {
+    JsonFields(object).Object("recipe", [&](JsonFields& recipe) {
+      DescribeRecipe(recipe, info.recipe, version);
+    });
   }
-  info.devices = object.Get<std::vector<std::string>>("devices");
-  info.sources = object.Get<std::vector<std::string>>("sources");
-  info.provenance =
-      object.Get<std::map<std::string, std::int64_t>>("provenance");
-  info.environment =
-      object.Get<std::map<std::string, std::string>>("environment");
-  info.recipe = schema == 1 ? RecipeOfSchema1(object, info, origin)
-                            : ReadRecipe(object.Object("recipe"), origin);
-  info.epochs = object.Get<std::int64_t>("epochs");
-  // Absent in checkpoints older than the field.
-  object.Read("far_distance", info.far_distance);
+  const std::optional<TermSet>& terms = info.recipe.terms;
+  if (terms) CheckTerms(*terms, version.value_or(1), origin);
   CheckSizes(info, origin);
   return info;
 }

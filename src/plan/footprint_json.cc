@@ -2,100 +2,97 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "foretell/plan.h"
 #include "src/core/document_kind.h"
-#include "src/core/json_object.h"
+#include "src/core/json_fields.h"
 #include "src/core/json_text.h"
 
 namespace foretell {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMostAxes = 8;
 constexpr int kHighestPower = 4;
 constexpr double kMostBytes = 1e18;
 constexpr std::int64_t kMostHalo = 1 << 20;
+constexpr std::int64_t kLargestSize = std::numeric_limits<std::int64_t>::max();
 
-FootprintTerm ReadTerm(JsonObject& object, std::size_t axes) {
-  FootprintTerm term{object.Number("bytes", 0, kMostBytes),
-                     object.Ints("powers", 0, kHighestPower)};
-  if (term.powers.size() != axes) {
-    object.Fail("powers", fmt::format("has {} numbers, expected {}",
-                                      term.powers.size(), axes));
-  }
-  object.Finish();
-  return term;
+bool AreWithin(const std::vector<std::int64_t>& sizes, std::int64_t at_least,
+               std::int64_t at_most) {
+  return std::ranges::all_of(sizes, [&](std::int64_t size) {
+    return size >= at_least && size <= at_most;
+  });
 }
 
-std::vector<std::int64_t> ReadShape(JsonObject& object, std::size_t axes) {
-  auto shape = object.Get<std::vector<std::int64_t>>("shape");
-  if (shape.size() != axes || std::ranges::min(shape) < 1) {
-    object.Fail("shape", fmt::format("expected {} sizes above 0", axes));
-  }
-  return shape;
-}
-
-void ReadRuns(JsonObject& root, Footprint& footprint) {
-  const std::size_t axes = footprint.axes.size();
-  for (JsonObject& run : root.Objects("runs")) {
-    footprint.runs.push_back(
-        {ReadShape(run, axes),
-         run.Int("peak_bytes", 1, std::numeric_limits<std::int64_t>::max())});
-    run.Finish();
-  }
-  for (JsonObject& run : root.Objects("failed")) {
-    footprint.failed.push_back({ReadShape(run, axes), run.String("message")});
-    run.Finish();
-  }
+void DescribeShape(JsonFields& fields, std::vector<std::int64_t>& shape,
+                   std::size_t axes) {
+  fields.Value("shape", shape);
+  fields.Require(shape.size() == axes && AreWithin(shape, 1, kLargestSize),
+                 "shape", fmt::format("expected {} sizes above 0", axes));
 }
 
 /// Refuses names in the field `key` that are not axes.
-void RequireAxes(const JsonObject& root, const std::string& key,
+void RequireAxes(JsonFields& fields, const std::string& key,
                  const std::vector<std::string>& names,
                  const std::vector<std::string>& axes) {
   for (const std::string& name : names) {
-    if (std::ranges::find(axes, name) != axes.end()) continue;
-    root.Fail(key, fmt::format("names '{}', which is not an axis", name));
+    fields.Require(std::ranges::find(axes, name) != axes.end(), key,
+                   fmt::format("names '{}', which is not an axis", name));
   }
 }
 
-void ReadGeometry(JsonObject& root, Footprint& footprint) {
-  footprint.axes = root.Strings("axes");
+void DescribeGeometry(JsonFields& fields, Footprint& footprint) {
+  fields.Texts("axes", footprint.axes);
   const std::size_t axes = footprint.axes.size();
-  if (axes < 1 || axes > kMostAxes) {
-    root.Fail("axes",
-              fmt::format("has {} names, expected 1 to {}", axes, kMostAxes));
-  }
-  footprint.halo = root.Get<std::vector<std::int64_t>>("halo");
-  if (footprint.halo.size() != axes || std::ranges::min(footprint.halo) < 0 ||
-      std::ranges::max(footprint.halo) > kMostHalo) {
-    root.Fail("halo", fmt::format("expected {} numbers from 0", axes));
-  }
-  footprint.whole = root.Strings("whole");
-  RequireAxes(root, "whole", footprint.whole, footprint.axes);
-  footprint.arrays = root.Get<std::vector<std::vector<std::string>>>("arrays");
+  fields.Require(
+      axes >= 1 && axes <= kMostAxes, "axes",
+      fmt::format("has {} names, expected 1 to {}", axes, kMostAxes));
+  std::vector<std::int64_t>& halo = footprint.halo;
+  fields.Value("halo", halo);
+  fields.Require(halo.size() == axes && AreWithin(halo, 0, kMostHalo), "halo",
+                 fmt::format("expected {} numbers from 0", axes));
+  fields.Texts("whole", footprint.whole);
+  RequireAxes(fields, "whole", footprint.whole, footprint.axes);
+  fields.Value("arrays", footprint.arrays);
   for (const std::vector<std::string>& array : footprint.arrays) {
-    RequireAxes(root, "arrays", array, footprint.axes);
+    RequireAxes(fields, "arrays", array, footprint.axes);
   }
 }
 
-Json RunsJson(const Footprint& footprint) {
-  Json runs = Json::array();
-  for (const FootprintRun& run : footprint.runs) {
-    runs.push_back({{"shape", run.shape}, {"peak_bytes", run.peak_bytes}});
-  }
-  return runs;
+void DescribeRuns(JsonFields& fields, Footprint& footprint) {
+  const std::size_t axes = footprint.axes.size();
+  fields.Objects("runs", footprint.runs,
+                 [&](JsonFields& in, FootprintRun& run) {
+                   DescribeShape(in, run.shape, axes);
+                   in.Int("peak_bytes", run.peak_bytes, 1, kLargestSize);
+                 });
+  fields.Objects("failed", footprint.failed,
+                 [&](JsonFields& in, FailedRun& run) {
+                   DescribeShape(in, run.shape, axes);
+                   in.Text("message", run.message);
+                 });
 }
 
-Json FailedJson(const Footprint& footprint) {
-  Json failed = Json::array();
-  for (const FailedRun& run : footprint.failed) {
-    failed.push_back({{"shape", run.shape}, {"message", run.message}});
-  }
-  return failed;
+void DescribeFootprint(JsonFields& fields, Footprint& footprint) {
+  fields.SchemaVersion(kFootprintSchemaVersion);
+  fields.Text("algorithm", footprint.algorithm);
+  fields.Value("dtype", footprint.dtype);
+  DescribeGeometry(fields, footprint);
+  fields.Derived("formula", [&] { return FootprintFormula(footprint); });
+  const std::size_t axes = footprint.axes.size();
+  fields.Objects("terms", footprint.terms,
+                 [&](JsonFields& in, FootprintTerm& term) {
+                   in.Number("bytes", term.bytes, 0, kMostBytes);
+                   in.Ints("powers", term.powers, 0, kHighestPower);
+                   in.Require(term.powers.size() == axes, "powers",
+                              fmt::format("has {} numbers, expected {}",
+                                          term.powers.size(), axes));
+                 });
+  fields.Number("error", footprint.error, 0, kMostBytes);
+  fields.Number("largest_error", footprint.largest_error, 0, kMostBytes);
+  fields.Value("command", footprint.command);
+  fields.Value("source", footprint.source);
+  DescribeRuns(fields, footprint);
 }
 
 }  // namespace
@@ -103,46 +100,12 @@ Json FailedJson(const Footprint& footprint) {
 Footprint FootprintFromJson(std::string_view json, const std::string& origin) {
   const nlohmann::json document = ParseJson(json, origin);
   RefuseOtherKind(document, origin, {DocumentKind::kFootprint});
-  JsonObject root(document, origin, "");
-  root.RequireSchemaVersion(kFootprintSchemaVersion);
-  Footprint footprint;
-  footprint.algorithm = root.String("algorithm");
-  footprint.dtype = root.Get<std::string>("dtype");
-  ReadGeometry(root, footprint);
-  root.Has("formula");  // The terms have its content.
-  for (JsonObject& term : root.Objects("terms")) {
-    footprint.terms.push_back(ReadTerm(term, footprint.axes.size()));
-  }
-  footprint.error = root.Number("error", 0, kMostBytes);
-  footprint.largest_error = root.Number("largest_error", 0, kMostBytes);
-  footprint.command = root.Get<std::string>("command");
-  footprint.source = root.Get<std::string>("source");
-  ReadRuns(root, footprint);
-  root.Finish();
-  return footprint;
+  return ReadFields<Footprint>(JsonObject(document, origin, ""),
+                               &DescribeFootprint);
 }
 
 std::string FootprintToJson(const Footprint& footprint) {
-  Json terms = Json::array();
-  for (const FootprintTerm& term : footprint.terms) {
-    terms.push_back({{"bytes", term.bytes}, {"powers", term.powers}});
-  }
-  return DumpJson(Json{{"schema_version", kFootprintSchemaVersion},
-                       {"algorithm", footprint.algorithm},
-                       {"dtype", footprint.dtype},
-                       {"axes", footprint.axes},
-                       {"halo", footprint.halo},
-                       {"whole", footprint.whole},
-                       {"arrays", footprint.arrays},
-                       {"formula", FootprintFormula(footprint)},
-                       {"terms", std::move(terms)},
-                       {"error", footprint.error},
-                       {"largest_error", footprint.largest_error},
-                       {"command", footprint.command},
-                       {"source", footprint.source},
-                       {"runs", RunsJson(footprint)},
-                       {"failed", FailedJson(footprint)}}) +
-         "\n";
+  return DumpJson(WriteFields(footprint, &DescribeFootprint)) + "\n";
 }
 
 }  // namespace foretell

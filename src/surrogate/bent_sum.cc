@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "src/core/json_fields.h"
 #include "src/core/numbers.h"
 
 namespace foretell::surrogate {
@@ -63,28 +63,12 @@ std::string BentSum::Formula(const std::vector<std::string>& columns) const {
   return text;
 }
 
-nlohmann::ordered_json BentSum::ToJson() const {
-  auto bends = nlohmann::ordered_json::array();
-  for (const Bend& bend : bends_) {
-    bends.push_back({{"coefficient", bend.product.coefficient},
-                     {"powers", bend.product.powers},
-                     {"knot", bend.knot}});
-  }
-  nlohmann::ordered_json json = sum_.ToJson();
-  json["bends"] = std::move(bends);
-  return json;
-}
-
-std::unique_ptr<Model> BentSum::FromJson(JsonObject object,
-                                         std::size_t columns) {
-  std::vector<Bend> bends;
-  for (JsonObject& bend : object.Objects("bends")) {
-    bends.push_back({ReadTerm(bend, columns), bend.Get<double>("knot")});
-    bend.Finish();
-  }
-  PowerSum sum(ReadTerms(object, columns));
-  object.Finish();
-  return std::make_unique<BentSum>(std::move(sum), std::move(bends));
+void BentSum::Describe(JsonFields& fields, std::size_t columns) {
+  sum_.Describe(fields, columns);
+  fields.Objects("bends", bends_, [&](JsonFields& in, Bend& bend) {
+    DescribeTerm(in, bend.product, columns);
+    in.Value("knot", bend.knot);
+  });
 }
 
 BentSum BentSum::Rounded(const Eigen::MatrixXd& inputs,

@@ -18,6 +18,7 @@ struct Bend {
 /// memory does when another layer becomes the largest.
 class BentSum final : public Model {
  public:
+  BentSum() = default;
   BentSum(PowerSum sum, std::vector<Bend> bends)
       : sum_(std::move(sum)), bends_(std::move(bends)) {}
 
@@ -27,11 +28,7 @@ class BentSum final : public Model {
   /// "2*batch + 480 - 1.5*(batch > 64)*(batch - 64)": a comparison is 1 if
   /// true, else 0, in Python, awk and JavaScript.
   std::string Formula(const std::vector<std::string>& columns) const override;
-  nlohmann::ordered_json ToJson() const override;
-  /// Reads what ToJson writes, over `columns` inputs. Throws what JsonObject
-  /// throws, and Error(kCorrupt) for another number of powers.
-  static std::unique_ptr<Model> FromJson(JsonObject object,
-                                         std::size_t columns);
+  void Describe(JsonFields& fields, std::size_t columns) override;
 
   /// The same with as few digits as change no prediction for `inputs` by more
   /// than the relative `tolerance`.

@@ -35,7 +35,7 @@ struct FittedModel {
   Method method = Method::kSymbolic;
   std::string target;
   std::vector<std::string> columns;
-  std::unique_ptr<Model> model;
+  std::shared_ptr<Model> model;  ///< Not changed by copies.
   /// Least and largest of each column in the rows of the fit; beyond them a
   /// model extrapolates.
   std::vector<double> lowest;

@@ -1,13 +1,14 @@
 #include "src/surrogate/forest.h"
-#include "src/core/numbers.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+
+#include "src/core/json_fields.h"
+#include "src/core/numbers.h"
 
 namespace foretell::surrogate {
 namespace {
@@ -146,30 +147,42 @@ double Ask(const Tree& tree, const Eigen::MatrixXd& inputs, Eigen::Index row) {
   return tree[at].value;
 }
 
-Tree ReadTree(JsonObject& object, std::size_t columns) {
-  const auto column = object.Get<std::vector<int>>("column");
-  const auto value = object.Get<std::vector<double>>("value");
-  const auto right = object.Get<std::vector<int>>("right");
-  object.Finish();
-  if (column.empty() || value.size() != column.size() ||
-      right.size() != column.size()) {
-    object.Fail("column", fmt::format("has {} next to {} and {}",
-                                      Counted(column.size(), "node"),
-                                      value.size(), right.size()));
+void CheckTree(JsonFields& fields, const Tree& tree, std::size_t columns) {
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    const auto& [column, value, right] = tree[i];
+    const bool leads_on = column < static_cast<int>(columns) &&
+                          right > static_cast<int>(i) + 1 &&
+                          right < static_cast<int>(tree.size());
+    if (column < 0 || leads_on) continue;
+    fields.Require(false, "right",
+                   fmt::format("[{}] is {} of {}, for column {}", i, right,
+                               Counted(tree.size(), "node"), column));
   }
-  Tree tree;
-  for (std::size_t i = 0; i < column.size(); ++i) {
-    const bool leads_on = column[i] < static_cast<int>(columns) &&
-                          right[i] > static_cast<int>(i) + 1 &&
-                          right[i] < static_cast<int>(column.size());
-    if (column[i] >= 0 && !leads_on) {
-      object.Fail("right",
-                  fmt::format("[{}] is {} of {}, for column {}", i, right[i],
-                              Counted(column.size(), "node"), column[i]));
-    }
+}
+
+/// Nodes by field: a list of columns, of values, of right nodes.
+void DescribeTree(JsonFields& fields, Tree& tree, std::size_t columns) {
+  std::vector<int> column;
+  std::vector<double> value;
+  std::vector<int> right;
+  for (const TreeNode& node : tree) {
+    column.push_back(node.column);
+    value.push_back(node.value);
+    right.push_back(node.right);
+  }
+  fields.Value("column", column);
+  fields.Value("value", value);
+  fields.Value("right", right);
+  if (!fields.IsReading()) return;
+  const std::size_t nodes = column.size();
+  fields.Require(nodes > 0 && value.size() == nodes && right.size() == nodes,
+                 "column",
+                 fmt::format("has {} next to {} and {}", Counted(nodes, "node"),
+                             value.size(), right.size()));
+  for (std::size_t i = 0; i < nodes; ++i) {
     tree.push_back({column[i], value[i], right[i]});
   }
-  return tree;
+  CheckTree(fields, tree, columns);
 }
 
 }  // namespace
@@ -182,29 +195,11 @@ Eigen::VectorXd Forest::Predict(const Eigen::MatrixXd& inputs) const {
   return mean / static_cast<double>(trees_.size());
 }
 
-nlohmann::ordered_json Forest::ToJson() const {
-  auto trees = nlohmann::ordered_json::array();
-  for (const Tree& tree : trees_) {
-    nlohmann::ordered_json json;
-    for (const TreeNode& node : tree) {
-      json["column"].push_back(node.column);
-      json["value"].push_back(node.value);
-      json["right"].push_back(node.right);
-    }
-    trees.push_back(std::move(json));
-  }
-  return {{"trees", std::move(trees)}};
-}
-
-std::unique_ptr<Model> Forest::FromJson(JsonObject object,
-                                        std::size_t columns) {
-  std::vector<Tree> trees;
-  for (JsonObject& tree : object.Objects("trees")) {
-    trees.push_back(ReadTree(tree, columns));
-  }
-  if (trees.empty()) object.Fail("trees", "is empty");
-  object.Finish();
-  return std::make_unique<Forest>(std::move(trees));
+void Forest::Describe(JsonFields& fields, std::size_t columns) {
+  fields.Objects("trees", trees_, [&](JsonFields& in, Tree& tree) {
+    DescribeTree(in, tree, columns);
+  });
+  fields.Require(!trees_.empty(), "trees", "is empty");
 }
 
 Forest GrowForest(const Table& table, ForestKind kind, std::uint64_t seed) {

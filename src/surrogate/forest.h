@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "src/core/json_object.h"
 #include "src/core/random.h"
 #include "src/surrogate/model.h"
 #include "src/surrogate/table.h"
@@ -23,15 +22,12 @@ using Tree = std::vector<TreeNode>;
 /// The mean of many regression trees.
 class Forest final : public Model {
  public:
+  Forest() = default;
   explicit Forest(std::vector<Tree> trees) : trees_(std::move(trees)) {}
 
   const std::vector<Tree>& trees() const { return trees_; }
   Eigen::VectorXd Predict(const Eigen::MatrixXd& inputs) const override;
-  nlohmann::ordered_json ToJson() const override;
-  /// Reads what ToJson writes, over `columns` inputs. Throws what JsonObject
-  /// throws, and Error(kCorrupt) for a tree whose nodes lead nowhere.
-  static std::unique_ptr<Model> FromJson(JsonObject object,
-                                         std::size_t columns);
+  void Describe(JsonFields& fields, std::size_t columns) override;
 
  private:
   std::vector<Tree> trees_;

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <nlohmann/json_fwd.hpp>
+#include <cstddef>
 #include <string>
 #include <vector>
+
+namespace foretell {
+class JsonFields;
+}
 
 namespace foretell::surrogate {
 
@@ -21,8 +25,10 @@ class Model {
     static_cast<void>(columns);
     return "";
   }
-  /// JSON from which model_json.h restores the function.
-  virtual nlohmann::ordered_json ToJson() const = 0;
+  /// The function as JSON, over `columns` inputs: read into a default model.
+  /// Throws what JsonFields throws, and Error(kCorrupt) for parts that do not
+  /// fit `columns` or one another.
+  virtual void Describe(JsonFields& fields, std::size_t columns) = 0;
 };
 
 }  // namespace foretell::surrogate

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "src/core/document_kind.h"
-#include "src/core/json_object.h"
+#include "src/core/json_fields.h"
 #include "src/core/json_text.h"
 #include "src/surrogate/bent_sum.h"
 #include "src/surrogate/forest.h"
@@ -15,65 +16,64 @@
 namespace foretell::surrogate {
 namespace {
 
-using ReadModel = std::unique_ptr<Model> (*)(JsonObject, std::size_t);
+using Json = nlohmann::ordered_json;
 
-/// Readers by Method.
-constexpr std::array<ReadModel, 7> kReaders = {
-    &PowerSum::FromJson,    &PowerSum::FromJson, &PowerSum::FromJson,
-    &BentSum::FromJson,     &Forest::FromJson,   &Forest::FromJson,
-    &NetworkModel::FromJson};
-
-nlohmann::ordered_json ColumnsJson(const FittedModel& fitted) {
-  auto columns = nlohmann::ordered_json::array();
-  for (std::size_t i = 0; i < fitted.columns.size(); ++i) {
-    columns.push_back({{"name", fitted.columns[i]},
-                       {"lowest", fitted.lowest[i]},
-                       {"highest", fitted.highest[i]}});
-  }
-  return columns;
+template <typename T>
+std::unique_ptr<Model> Make() {
+  return std::make_unique<T>();
 }
 
-void ReadColumn(JsonObject& object, FittedModel& fitted) {
+/// Makers of a default model by Method.
+constexpr std::array kMakers = {
+    &Make<PowerSum>, &Make<PowerSum>, &Make<PowerSum>,    &Make<BentSum>,
+    &Make<Forest>,   &Make<Forest>,   &Make<NetworkModel>};
+
+void DescribeColumns(JsonFields& fields, FittedModel& fitted) {
   constexpr double kMost = std::numeric_limits<double>::max();
-  fitted.columns.push_back(object.String("name"));
-  fitted.lowest.push_back(object.Number("lowest", -kMost, kMost));
-  fitted.highest.push_back(
-      object.Number("highest", fitted.lowest.back(), kMost));
-  object.Finish();
+  std::vector<std::size_t> places(fitted.columns.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  fields.Objects("columns", places, [&](JsonFields& in, std::size_t& place) {
+    if (in.IsReading()) {
+      place = fitted.columns.size();
+      fitted.columns.emplace_back();
+      fitted.lowest.emplace_back();
+      fitted.highest.emplace_back();
+    }
+    in.Text("name", fitted.columns[place]);
+    in.Number("lowest", fitted.lowest[place], -kMost, kMost);
+    in.Number("highest", fitted.highest[place], fitted.lowest[place], kMost);
+  });
+}
+
+void DescribeFitted(JsonFields& fields, FittedModel& fitted) {
+  fields.SchemaVersion(kModelSchemaVersion);
+  fields.Named("method", fitted.method, &MethodName, &ParseMethod);
+  fields.Text("target", fitted.target);
+  fields.Int("rows", fitted.rows, 1, std::numeric_limits<int>::max());
+  DescribeColumns(fields, fitted);
+  fields.Derived("formula", [&] {
+    const std::string formula = fitted.model->Formula(fitted.columns);
+    return formula.empty() ? Json(nullptr) : Json(formula);
+  });
+  if (fields.IsReading()) {
+    fitted.model = kMakers[static_cast<std::size_t>(fitted.method)]();
+  }
+  fields.Object("model", [&](JsonFields& in) {
+    fitted.model->Describe(in, fitted.columns.size());
+  });
 }
 
 }  // namespace
 
 std::string FittedToJson(const FittedModel& fitted) {
-  nlohmann::ordered_json json = {{"schema_version", kModelSchemaVersion},
-                                 {"method", MethodName(fitted.method)},
-                                 {"target", fitted.target},
-                                 {"rows", fitted.rows},
-                                 {"columns", ColumnsJson(fitted)},
-                                 {"formula", nullptr},
-                                 {"model", fitted.model->ToJson()}};
-  const std::string formula = fitted.model->Formula(fitted.columns);
-  if (!formula.empty()) json["formula"] = formula;
-  return DumpJson(std::move(json), kOneLine) + "\n";
+  return DumpJson(WriteFields(fitted, &DescribeFitted), kOneLine) + "\n";
 }
 
 FittedModel FittedFromJson(std::string_view json, const std::string& origin) {
-  constexpr int kMostRows = std::numeric_limits<int>::max();
   const nlohmann::json document = ParseJson(json, origin);
   RefuseOtherKind(document, origin, {DocumentKind::kFormula});
-  JsonObject root(document, origin, "");
-  root.RequireSchemaVersion(kModelSchemaVersion);
-  FittedModel fitted{.method = root.Named("method", &ParseMethod),
-                     .target = root.String("target"),
-                     .rows = static_cast<int>(root.Int("rows", 1, kMostRows))};
-  for (JsonObject& column : root.Objects("columns")) {
-    ReadColumn(column, fitted);
-  }
-  root.Has("formula");  // The model has its content.
-  fitted.model = kReaders[static_cast<std::size_t>(fitted.method)](
-      root.Object("model"), fitted.columns.size());
-  root.Finish();
-  return fitted;
+  return ReadFields<FittedModel>(JsonObject(document, origin, ""),
+                                 &DescribeFitted);
 }
 
 nlohmann::ordered_json FrontToJson(const FittedModel& fitted,

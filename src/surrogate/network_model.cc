@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
+#include "src/core/json_fields.h"
 
 namespace foretell::surrogate {
 namespace {
@@ -11,31 +11,34 @@ std::vector<double> Numbers(const Eigen::MatrixXd& matrix) {
   return {matrix.data(), matrix.data() + matrix.size()};
 }
 
-nlohmann::ordered_json RangeJson(const Range& range) {
+std::vector<double> EndsOf(const Range& range) {
   return {range.low, range.high};
 }
 
-Range ReadRange(JsonObject& object, const std::string& key,
-                const std::vector<double>& pair) {
-  if (pair.size() == 2 && pair[0] <= pair[1]) return {pair[0], pair[1]};
-  object.Fail(key,
-              fmt::format("has {} numbers, expected two in ascending order",
-                          pair.size()));
+Range RangeBetween(JsonFields& fields, const std::string& key,
+                   const std::vector<double>& ends) {
+  fields.Require(ends.size() == 2 && ends[0] <= ends[1], key,
+                 fmt::format("has {} numbers, expected two in ascending order",
+                             ends.size()));
+  return {ends[0], ends[1]};
 }
 
 /// A layer of `inputs` inputs; weights are stored column by column.
-DenseLayer ReadLayer(JsonObject& object, Eigen::Index inputs) {
-  const auto weight = object.Get<std::vector<double>>("weight");
-  const auto bias = object.Get<std::vector<double>>("bias");
-  object.Finish();
-  if (bias.empty() ||
-      weight.size() != bias.size() * static_cast<std::size_t>(inputs)) {
-    object.Fail("weight", fmt::format("has {} numbers, expected {} times {}",
-                                      weight.size(), bias.size(), inputs));
-  }
+void DescribeLayer(JsonFields& fields, DenseLayer& layer, Eigen::Index inputs) {
+  auto weight = Numbers(layer.weight);
+  auto bias = Numbers(layer.bias);
+  fields.Value("weight", weight);
+  fields.Value("bias", bias);
+  if (!fields.IsReading()) return;
+  fields.Require(
+      !bias.empty() &&
+          weight.size() == bias.size() * static_cast<std::size_t>(inputs),
+      "weight",
+      fmt::format("has {} numbers, expected {} times {}", weight.size(),
+                  bias.size(), inputs));
   const Eigen::Index outputs = std::ssize(bias);
-  return {Eigen::Map<const Eigen::MatrixXd>(weight.data(), outputs, inputs),
-          Eigen::Map<const Eigen::VectorXd>(bias.data(), outputs)};
+  layer = {Eigen::Map<const Eigen::MatrixXd>(weight.data(), outputs, inputs),
+           Eigen::Map<const Eigen::VectorXd>(bias.data(), outputs)};
 }
 
 }  // namespace
@@ -53,45 +56,27 @@ Eigen::VectorXd NetworkModel::Predict(const Eigen::MatrixXd& inputs) const {
   return (x.row(0).array() * target_.width() + target_.low).transpose();
 }
 
-nlohmann::ordered_json NetworkModel::ToJson() const {
-  nlohmann::ordered_json json = {{"input_ranges", {}},
-                                 {"target_range", RangeJson(target_)},
-                                 {"layers", {}}};
-  for (const Range& range : inputs_) {
-    json["input_ranges"].push_back(RangeJson(range));
-  }
-  for (const DenseLayer& layer : layers_) {
-    json["layers"].push_back(
-        {{"weight", Numbers(layer.weight)}, {"bias", Numbers(layer.bias)}});
-  }
-  return json;
-}
-
-std::unique_ptr<Model> NetworkModel::FromJson(JsonObject object,
-                                              std::size_t columns) {
-  std::vector<Range> inputs;
-  for (const auto& pair :
-       object.Get<std::vector<std::vector<double>>>("input_ranges")) {
-    inputs.push_back(ReadRange(object, "input_ranges", pair));
-  }
-  if (inputs.size() != columns) {
-    object.Fail("input_ranges", fmt::format("has {} ranges, expected {}",
-                                            inputs.size(), columns));
-  }
-  const Range target = ReadRange(
-      object, "target_range", object.Get<std::vector<double>>("target_range"));
-  std::vector<DenseLayer> layers;
+void NetworkModel::Describe(JsonFields& fields, std::size_t columns) {
+  std::vector<std::vector<double>> inputs;
+  for (const Range& range : inputs_) inputs.push_back(EndsOf(range));
+  std::vector<double> target = EndsOf(target_);
   auto width = static_cast<Eigen::Index>(columns);
-  for (JsonObject& layer : object.Objects("layers")) {
-    layers.push_back(ReadLayer(layer, width));
-    width = layers.back().bias.size();
+  fields.Value("input_ranges", inputs);
+  fields.Value("target_range", target);
+  fields.Objects("layers", layers_, [&](JsonFields& in, DenseLayer& layer) {
+    DescribeLayer(in, layer, width);
+    width = layer.bias.size();
+  });
+  if (!fields.IsReading()) return;
+  fields.Require(
+      inputs.size() == columns, "input_ranges",
+      fmt::format("has {} ranges, expected {}", inputs.size(), columns));
+  for (const std::vector<double>& ends : inputs) {
+    inputs_.push_back(RangeBetween(fields, "input_ranges", ends));
   }
-  if (layers.empty() || width != 1) {
-    object.Fail("layers", fmt::format("end in {} numbers, expected 1", width));
-  }
-  object.Finish();
-  return std::make_unique<NetworkModel>(std::move(layers), std::move(inputs),
-                                        target);
+  target_ = RangeBetween(fields, "target_range", target);
+  fields.Require(!layers_.empty() && width == 1, "layers",
+                 fmt::format("end in {} numbers, expected 1", width));
 }
 
 }  // namespace foretell::surrogate

@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "src/core/json_object.h"
 #include "src/surrogate/model.h"
 #include "src/surrogate/table.h"
 
@@ -29,6 +28,7 @@ struct Range {
 /// from their ranges to 0..1.
 class NetworkModel final : public Model {
  public:
+  NetworkModel() = default;
   /// One range per input of the first layer; the last layer has one output.
   NetworkModel(std::vector<DenseLayer> layers, std::vector<Range> inputs,
                Range target)
@@ -37,11 +37,7 @@ class NetworkModel final : public Model {
         target_(target) {}
 
   Eigen::VectorXd Predict(const Eigen::MatrixXd& inputs) const override;
-  nlohmann::ordered_json ToJson() const override;
-  /// Reads what ToJson writes, over `columns` inputs. Throws what JsonObject
-  /// throws, and Error(kCorrupt) for layers that do not follow one another.
-  static std::unique_ptr<Model> FromJson(JsonObject object,
-                                         std::size_t columns);
+  void Describe(JsonFields& fields, std::size_t columns) override;
 
  private:
   std::vector<DenseLayer> layers_;

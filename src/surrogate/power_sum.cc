@@ -6,9 +6,9 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "src/core/json_fields.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 #include "src/surrogate/formula_names.h"
@@ -55,21 +55,12 @@ double RoundedTo(double value, int digits) {
   return *ParseNumber<double>(FormatShort(value, digits));
 }
 
-Term ReadTerm(JsonObject& object, std::size_t columns) {
-  Term term{object.Get<double>("coefficient"),
-            object.Ints("powers", 0, kMostPower)};
-  if (term.powers.size() == columns) return term;
-  object.Fail("powers", fmt::format("has {} numbers, expected {}",
-                                    term.powers.size(), columns));
-}
-
-std::vector<Term> ReadTerms(JsonObject& object, std::size_t columns) {
-  std::vector<Term> terms;
-  for (JsonObject& term : object.Objects("terms")) {
-    terms.push_back(ReadTerm(term, columns));
-    term.Finish();
-  }
-  return terms;
+void DescribeTerm(JsonFields& fields, Term& term, std::size_t columns) {
+  fields.Value("coefficient", term.coefficient);
+  fields.Ints("powers", term.powers, 0, kMostPower);
+  fields.Require(
+      term.powers.size() == columns, "powers",
+      fmt::format("has {} numbers, expected {}", term.powers.size(), columns));
 }
 
 PowerSum::PowerSum(std::vector<Term> terms) {
@@ -109,20 +100,11 @@ std::string PowerSum::Formula(const std::vector<std::string>& columns) const {
   return text.empty() ? "0" : text;
 }
 
-nlohmann::ordered_json PowerSum::ToJson() const {
-  auto terms = nlohmann::ordered_json::array();
-  for (const Term& term : terms_) {
-    terms.push_back(
-        {{"coefficient", term.coefficient}, {"powers", term.powers}});
-  }
-  return {{"terms", terms}};
-}
-
-std::unique_ptr<Model> PowerSum::FromJson(JsonObject object,
-                                          std::size_t columns) {
-  std::vector<Term> terms = ReadTerms(object, columns);
-  object.Finish();
-  return std::make_unique<PowerSum>(std::move(terms));
+void PowerSum::Describe(JsonFields& fields, std::size_t columns) {
+  fields.Objects("terms", terms_, [&](JsonFields& in, Term& term) {
+    DescribeTerm(in, term, columns);
+  });
+  if (fields.IsReading()) *this = PowerSum(std::move(terms_));
 }
 
 PowerSum PowerSum::Rounded(const Eigen::MatrixXd& inputs,

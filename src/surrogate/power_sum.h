@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "src/core/json_object.h"
 #include "src/surrogate/model.h"
 
 namespace foretell::surrogate {
@@ -22,16 +21,14 @@ inline constexpr int kMostDigits = 17;
 /// The number nearest to `value` that has `digits` digits.
 double RoundedTo(double value, int digits);
 
-/// Reads `coefficient` and `powers`, one of these per input. Throws what
-/// JsonObject throws, and Error(kCorrupt) for another number of powers.
-Term ReadTerm(JsonObject& object, std::size_t columns);
-/// Reads `terms`, which have nothing else.
-std::vector<Term> ReadTerms(JsonObject& object, std::size_t columns);
+/// Its fields, `columns` powers among them.
+void DescribeTerm(JsonFields& fields, Term& term, std::size_t columns);
 
 /// A polynomial of the inputs: the form of linear, polynomial and symbolic
 /// regression over + * square cube.
 class PowerSum final : public Model {
  public:
+  PowerSum() = default;  ///< 0.
   /// Terms of equal powers become one; those of coefficient 0 are left out.
   explicit PowerSum(std::vector<Term> terms);
 
@@ -40,11 +37,7 @@ class PowerSum final : public Model {
   /// "3.5*batch*edge*edge + 1.2e+09": highest powers first, columns by their
   /// FormulaNames (formula_names.h).
   std::string Formula(const std::vector<std::string>& columns) const override;
-  nlohmann::ordered_json ToJson() const override;
-  /// Reads what ToJson writes, over `columns` inputs. Throws what JsonObject
-  /// throws, and Error(kCorrupt) for another number of powers.
-  static std::unique_ptr<Model> FromJson(JsonObject object,
-                                         std::size_t columns);
+  void Describe(JsonFields& fields, std::size_t columns) override;
 
   /// The same without terms that no prediction for `inputs` shows, and with
   /// coefficients of so few digits that none moves by more than the share

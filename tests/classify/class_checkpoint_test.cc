@@ -36,6 +36,7 @@ TEST(ClassCheckpoint, AnswersAsTheEnsembleThatWasWritten) {
   EXPECT_EQ(read.info().classes, written.info().classes);
   EXPECT_EQ(read.info().device, "a100-sxm4-40gb");
   EXPECT_EQ(read.info().steps, 6);
+  EXPECT_EQ(SerializeEnsemble(read), SerializeEnsemble(written));
 }
 
 TEST(ClassCheckpoint, RefusesAFlippedBit) {

@@ -89,12 +89,17 @@ TEST(JsonObject, TakesKnownNamesOnly) {
   ExpectRefusal(R"({"x": "two"})", [&](JsonObject& o) { o.Named("x", parse); },
                 "a.json: net.x is 'two', which is unknown");
   const nlohmann::json document = ParseJson(R"({"x": "one"})", "a.json");
-  JsonObject object(document, "a.json", "");
-  int value = 0;
-  object.ReadNamed("missing", parse, value);
-  EXPECT_EQ(value, 0);
-  object.ReadNamed("x", parse, value);
-  EXPECT_EQ(value, 1);
+  EXPECT_EQ(JsonObject(document, "a.json", "").Named("x", parse), 1);
+}
+
+TEST(JsonObject, IgnoresUnknownFieldsOnRequestInEveryObjectInside) {
+  const nlohmann::json document =
+      ParseJson(R"({"x": 1, "in": {"y": 2}, "list": [{"z": 3}]})", "a.json");
+  JsonObject object(document, "a.json", "", UnknownFields::kIgnored);
+  EXPECT_NO_THROW(object.Finish());
+  EXPECT_NO_THROW(object.Object("in").Finish());
+  EXPECT_NO_THROW(object.Objects("list").front().Finish());
+  EXPECT_THROW(JsonObject(document, "a.json", "").Object("in").Finish(), Error);
 }
 
 }  // namespace

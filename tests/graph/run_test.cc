@@ -63,7 +63,7 @@ TEST(Run, RefusesWhatIsNotARun) {
     }
   };
   expect_refused("[]", "run.json");
-  expect_refused("{}", "mode is missing");
+  expect_refused("{}", "autocast is missing");
   expect_refused(Edited("inference", "dreams"), "mode is 'dreams'");
   expect_refused(Edited("sgd", "lion"), "optimizer is 'lion'");
   expect_refused(Edited("2.9", "newest"), "torch is 'newest'");

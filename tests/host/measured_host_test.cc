@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "src/core/files.h"
 #include "tests/graph/expect_error.h"
 
 namespace foretell::host {
@@ -22,6 +23,12 @@ MeasuredHost Sample() {
 
 TEST(MeasuredHost, ComesBackFromItsJson) {
   EXPECT_EQ(HostFromJson(HostToJson(Sample()), "x"), Sample());
+}
+
+TEST(MeasuredHost, IsWrittenAsEarlierVersionsWroteIt) {
+  const std::string path = FORETELL_SOURCE_DIR "/data/hosts/reference.json";
+  EXPECT_EQ(HostToJson(HostFromJson(ReadText(path), path)) + "\n",
+            ReadText(path));
 }
 
 TEST(MeasuredHost, NeedsNameFactorAndSpreadAlone) {

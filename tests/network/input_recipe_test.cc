@@ -54,6 +54,31 @@ TEST(InputRecipe, IsKeptInACheckpoint) {
   EXPECT_EQ(InfoFromJson(InfoToJson(other), "x").recipe, other.recipe);
 }
 
+TEST(CheckpointJson, ComesBackWithEveryField) {
+  CheckpointInfo info = RichInfo();
+  info.foretell_version = "1.2";
+  info.targets[0].interval = ResidualInterval{-0.5, 0.25, 0.9, 40};
+  info.targets[0].validation_mape = 0.125;
+  info.devices = {"a", "b"};
+  info.sources = {"here"};
+  info.provenance = {{"measured", 3}};
+  info.epochs = 7;
+  info.far_distance = 2.5;
+  const nlohmann::json json = InfoToJson(info);
+  EXPECT_EQ(InfoToJson(InfoFromJson(json, "x")), json);
+  EXPECT_EQ(json["targets"][0]["unit"], "ms");
+  const nlohmann::json poor = InfoToJson(RichInfo());
+  EXPECT_TRUE(poor["targets"][0]["interval"].is_null());
+  EXPECT_EQ(InfoToJson(InfoFromJson(poor, "x")), poor);
+}
+
+TEST(CheckpointJson, IgnoresFieldsOfNewerVersions) {
+  nlohmann::json json = InfoToJson(RichInfo());
+  json["targets"][0]["color"] = "blue";
+  json["network"]["color"] = "blue";
+  EXPECT_NO_THROW(InfoFromJson(json, "x"));
+}
+
 TEST(InputRecipe, IsPutTogetherFromSchema1) {
   const CheckpointInfo info = RichInfo();
   nlohmann::json old = InfoToJson(info);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "foretell/plan.h"
+#include "src/core/files.h"
 #include "tests/graph/expect_error.h"
 
 namespace foretell {
@@ -36,6 +37,13 @@ TEST(FootprintJson, ReadsWhatItWrites) {
   EXPECT_EQ(FootprintFormula(read), "8*y*x + 1000000");
   const std::int64_t shape[] = {10, 20};
   EXPECT_EQ(PeakBytes(read, shape), 1e6 + 8 * 200);
+}
+
+TEST(FootprintJson, IsWrittenAsEarlierVersionsWroteIt) {
+  const std::string path =
+      FORETELL_SOURCE_DIR "/data/footprints/matmul-f32.json";
+  EXPECT_EQ(FootprintToJson(FootprintFromJson(ReadText(path), path)),
+            ReadText(path));
 }
 
 TEST(FootprintJson, RefusesAnotherSchema) {

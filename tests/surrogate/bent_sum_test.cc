@@ -23,9 +23,9 @@ TEST(BentSum, SaysBendsByComparisons) {
   EXPECT_EQ(sum.Formula({"batch size", "edge"}),
             "3*batch_size + 5 + 0.5*(batch_size*edge > 30)*(batch_size*edge - "
             "30) - (batch_size*batch_size > -6)*(batch_size*batch_size + 6)");
-  const BentSum bend(PowerSum({}), {{{-2, {0, 1}}, 8}});
+  const BentSum bend(PowerSum(), {{{-2, {0, 1}}, 8}});
   EXPECT_EQ(bend.Formula({"batch", "edge"}), "-2*(edge > 8)*(edge - 8)");
-  EXPECT_EQ(BentSum(PowerSum({}), {}).Formula({"batch", "edge"}), "0");
+  EXPECT_EQ(BentSum(PowerSum(), {}).Formula({"batch", "edge"}), "0");
 }
 
 TEST(BentSum, RoundsKnotsTooAsFarAsPredictionsStay) {

@@ -14,7 +14,7 @@ TEST(PowerSum, SaysItsFormulaForEveryLanguage) {
   EXPECT_EQ(
       sum.Formula({"batch size", "lambda"}),
       "-0.5*batch_size*lambda_*lambda_*lambda_ + batch_size + 3*lambda_ - 2");
-  EXPECT_EQ(PowerSum({}).Formula(kNames), "0");
+  EXPECT_EQ(PowerSum().Formula(kNames), "0");
 }
 
 TEST(PowerSum, AddsTermsOfEqualPowers) {

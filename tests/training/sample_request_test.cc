@@ -166,13 +166,15 @@ TEST(SampleRequest, NamesFileFieldAndValueThatMakeNoSense) {
   expect(WithField("prior", "half"), "run.json: prior is 'half'");
   expect(WithField("edges", "some"), "run.json: edges is 'some'");
   expect(WithField("targets", {"memory", "noise"}),
-         "run.json: targets is 'noise'");
+         "run.json: targets contains 'noise', which is unknown");
   expect(WithField("provenances", {"guessed"}),
-         "run.json: provenances is 'guessed'");
-  expect(WithField("devices", 3), "run.json: ");
+         "run.json: provenances contains 'guessed', which is unknown");
+  expect(WithField("devices", 3), "run.json: devices is 3, expected an array");
+  expect(WithField("terms", "some"),
+         "run.json: terms is 'some', which is unknown");
   nlohmann::json without = WithField("prior", "none");
   without.erase("split");
-  expect(without, "'split' not found");
+  expect(without, "run.json: split is missing");
   SampleRequest request;
   ExpectError(ErrorCode::kCorrupt, "run.json: ", [&] {
     ReadSampleRequest("{\"data", "run.json", request);

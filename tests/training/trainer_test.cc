@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "src/answer/learned_model.h"
 #include "tests/datasets/expect_error.h"
 #include "tests/training/toy_training.h"
@@ -292,6 +294,41 @@ TEST_F(TrainerTest, DoesNotResumeWhatIsForPredicting) {
   ExpectError(ErrorCode::kCorrupt, "for prediction",
               [&] { OptionsOf(trainer->Best(), "best"); });
   EXPECT_EQ(OptionsOf(trainer->Last(), "last").seed, 5);
+}
+
+TEST_F(TrainerTest, NamesWhatIsWrongInAStateToResume) {
+  Make();
+  learned::Checkpoint last = New(SmallOptions())->Last();
+  nlohmann::json state = nlohmann::json::parse(last.training);
+  state["options"]["epochs"] = "many";
+  last.training = state.dump();
+  ExpectError(ErrorCode::kCorrupt,
+              "last: training.options.epochs is \"many\", expected a whole",
+              [&] { OptionsOf(last, "last"); });
+}
+
+TEST(TrainerOptions, ComeBackFromTheirJson) {
+  const TrainerOptions options{
+      .network = {.hidden = 64, .heads = 2, .members = 3},
+      .scale = learned::ScaleKind::kDippm,
+      .epochs = 3,
+      .batch_size = 8,
+      .learning_rate = 0.25,
+      .schedule = Schedule::kCosine,
+      .warmup_epochs = 0.5,
+      .weight_decay = 0.125,
+      .decoupled_decay = true,
+      .clip = 2,
+      .huber_delta = 0.75,
+      .patience = 4,
+      .seed = 5,
+      .mixed_precision = true,
+      .compute = "cuda:1"};
+  nlohmann::json json = TrainerOptionsToJson(options);
+  EXPECT_EQ(TrainerOptionsToJson(TrainerOptionsFromJson({json, "x", ""})),
+            json);
+  json.erase("decoupled_decay");  // Runs older than the option.
+  EXPECT_FALSE(TrainerOptionsFromJson({json, "x", ""}).decoupled_decay);
 }
 
 TEST_F(TrainerTest, ReadsGraphsAsTheyAreNeeded) {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "foretell/error.h"
-#include "src/core/parse_json.h"
+#include "src/core/json_fields.h"
 #include "src/network/weights.h"
 #include "training/fit/fit_info.h"
 #include "training/fit/predict_samples.h"
@@ -20,11 +20,15 @@ namespace foretell::training {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::json;
 
 /// Keep random numbers for different uses apart.
 constexpr std::uint64_t kOrderStream = 1;
 constexpr std::uint64_t kDropoutStream = 2;
+
+/// The state of a run, as a checkpoint has it.
+JsonObject StateOf(const nlohmann::json& state, const std::string& origin) {
+  return JsonObject(state, origin, "training", UnknownFields::kIgnored);
+}
 
 }  // namespace
 
@@ -204,35 +208,33 @@ learned::LearnedModel Trainer::ModelOf(
   return learned;
 }
 
+void Trainer::DescribePosition(JsonFields& fields, Position& position) {
+  const auto numbers = position.sums.ToArray();
+  std::vector<double> sums(numbers.begin(), numbers.end());
+  fields.Value("epoch", position.epoch);
+  fields.Value("batch", position.batch);
+  fields.Value("sums", sums);
+  fields.Require(sums.size() == PassSums::kNumbers, "sums",
+                 fmt::format("has {} numbers, expected {}", sums.size(),
+                             PassSums::kNumbers));
+  position.sums = PassSums::FromArray(sums);
+  fields.Value("norm_sum", position.norm_sum);
+  fields.Value("best_loss", position.best_loss);
+  fields.Value("best_epoch", position.best_epoch);
+}
+
 std::string Trainer::PositionToJson() const {
-  return Json{{"options", TrainerOptionsToJson(options_)},
-              {"epoch", position_.epoch},
-              {"batch", position_.batch},
-              {"sums", position_.sums.ToArray()},
-              {"norm_sum", position_.norm_sum},
-              {"best_loss", position_.best_loss},
-              {"best_epoch", position_.best_epoch}}
-      .dump();
+  nlohmann::json state = WriteFields(position_, &DescribePosition);
+  state["options"] = TrainerOptionsToJson(options_);
+  return state.dump();
 }
 
 void Trainer::RestorePosition(const std::string& json,
                               const std::string& origin) {
-  try {
-    const Json position = ParseJson(json, origin);
-    const auto sums =
-        position.at("sums").get<std::array<double, PassSums::kNumbers>>();
-    position_ = {.epoch = position.at("epoch"),
-                 .batch = position.at("batch"),
-                 // Sums over all workers: the first one continues them.
-                 .sums = communicator_.IsFirst() ? PassSums::FromArray(sums)
-                                                 : PassSums{},
-                 .norm_sum = position.at("norm_sum"),
-                 .best_loss = position.at("best_loss"),
-                 .best_epoch = position.at("best_epoch")};
-  } catch (const Json::exception& error) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: state of the run: {}", origin, error.what()));
-  }
+  const nlohmann::json state = ParseJson(json, origin);
+  position_ = ReadFields<Position>(StateOf(state, origin), &DescribePosition);
+  // Sums over all workers: the first one continues them.
+  if (!communicator_.IsFirst()) position_.sums = {};
 }
 
 TrainerOptions OptionsOf(const learned::Checkpoint& last,
@@ -243,13 +245,8 @@ TrainerOptions OptionsOf(const learned::Checkpoint& last,
         fmt::format("{}: has weights for prediction but no training state",
                     origin));
   }
-  try {
-    return TrainerOptionsFromJson(
-        ParseJson(last.training, origin).at("options"), origin);
-  } catch (const Json::exception& error) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: state of the run: {}", origin, error.what()));
-  }
+  const nlohmann::json state = ParseJson(last.training, origin);
+  return TrainerOptionsFromJson(StateOf(state, origin).Object("options"));
 }
 
 }  // namespace foretell::training

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/answer/learned_model.h"
+#include "src/core/json_fields.h"
 #include "src/network/checkpoint.h"
 #include "training/fit/epoch_metrics.h"
 #include "training/fit/learner.h"
@@ -102,6 +103,7 @@ class Trainer {
   void Validate(EpochMetrics& metrics);
   void KeepBest();
   learned::LearnedModel ModelOf(const learned::Checkpoint& checkpoint) const;
+  static void DescribePosition(JsonFields& fields, Position& position);
   std::string PositionToJson() const;
   void RestorePosition(const std::string& json, const std::string& origin);
 

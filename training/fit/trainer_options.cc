@@ -4,21 +4,43 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "foretell/error.h"
+#include "src/core/json_fields.h"
 #include "src/network/checkpoint_json.h"
 
 namespace foretell::training {
 namespace {
 
-using Json = nlohmann::json;
-
 void Require(bool holds, const std::string& name, double value,
              const char* expected) {
   if (holds && std::isfinite(value)) return;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{} is {}, expected {}", name, Json(value).dump(), expected));
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} is {}, expected {}", name,
+                          nlohmann::json(value).dump(), expected));
+}
+
+void DescribeOptions(JsonFields& fields, TrainerOptions& options) {
+  fields.Object("network", [&](JsonFields& network) {
+    DescribeNetwork(network, options.network);
+  });
+  fields.Named("scale", options.scale, &learned::ScaleKindName,
+               &learned::ParseScaleKind);
+  fields.Value("epochs", options.epochs);
+  fields.Value("batch_size", options.batch_size);
+  fields.Value("learning_rate", options.learning_rate);
+  fields.Named("schedule", options.schedule, &ScheduleName, &ParseSchedule);
+  fields.Value("warmup_epochs", options.warmup_epochs);
+  fields.Value("weight_decay", options.weight_decay);
+  // Absent in runs older than the option.
+  fields.Optional("decoupled_decay", options.decoupled_decay);
+  fields.Value("clip", options.clip);
+  fields.Value("huber_delta", options.huber_delta);
+  fields.Value("patience", options.patience);
+  fields.Value("seed", options.seed);
+  fields.Value("mixed_precision", options.mixed_precision);
+  fields.Value("compute", options.compute);
 }
 
 }  // namespace
@@ -40,55 +62,12 @@ void TrainerOptions::Check() const {
   }
 }
 
-Json TrainerOptionsToJson(const TrainerOptions& options) {
-  return {{"network", learned::NetworkToJson(options.network)},
-          {"scale", ScaleKindName(options.scale)},
-          {"epochs", options.epochs},
-          {"batch_size", options.batch_size},
-          {"learning_rate", options.learning_rate},
-          {"schedule", ScheduleName(options.schedule)},
-          {"warmup_epochs", options.warmup_epochs},
-          {"weight_decay", options.weight_decay},
-          {"decoupled_decay", options.decoupled_decay},
-          {"clip", options.clip},
-          {"huber_delta", options.huber_delta},
-          {"patience", options.patience},
-          {"seed", options.seed},
-          {"mixed_precision", options.mixed_precision},
-          {"compute", options.compute}};
+nlohmann::json TrainerOptionsToJson(const TrainerOptions& options) {
+  return WriteFields(options, &DescribeOptions);
 }
 
-TrainerOptions TrainerOptionsFromJson(const Json& json,
-                                      const std::string& origin) {
-  try {
-    TrainerOptions options{
-        .network = learned::NetworkFromJson(json.at("network"), origin),
-        .epochs = json.at("epochs"),
-        .batch_size = json.at("batch_size"),
-        .learning_rate = json.at("learning_rate"),
-        .warmup_epochs = json.at("warmup_epochs"),
-        .weight_decay = json.at("weight_decay"),
-        // Absent in runs older than the option.
-        .decoupled_decay = json.value("decoupled_decay", false),
-        .clip = json.at("clip"),
-        .huber_delta = json.at("huber_delta"),
-        .patience = json.at("patience"),
-        .seed = json.at("seed"),
-        .mixed_precision = json.at("mixed_precision"),
-        .compute = json.at("compute")};
-    const auto scale =
-        learned::ParseScaleKind(json.at("scale").get<std::string>());
-    const auto schedule = ParseSchedule(json.at("schedule").get<std::string>());
-    if (!scale || !schedule) {
-      throw Error(ErrorCode::kCorrupt, origin + ": unknown scale or schedule");
-    }
-    options.scale = *scale;
-    options.schedule = *schedule;
-    return options;
-  } catch (const Json::exception& error) {
-    throw Error(ErrorCode::kCorrupt, fmt::format("{}: options of the run: {}",
-                                                 origin, error.what()));
-  }
+TrainerOptions TrainerOptionsFromJson(JsonObject object) {
+  return ReadFields<TrainerOptions>(std::move(object), &DescribeOptions);
 }
 
 }  // namespace foretell::training

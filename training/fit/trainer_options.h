@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "src/core/json_object.h"
 #include "src/features/targets.h"
 #include "src/network/network.h"
 #include "training/fit/schedule.h"
@@ -40,8 +41,7 @@ struct TrainerOptions {
 };
 
 nlohmann::json TrainerOptionsToJson(const TrainerOptions& options);
-/// Throws Error(kCorrupt) that names `origin`.
-TrainerOptions TrainerOptionsFromJson(const nlohmann::json& json,
-                                      const std::string& origin);
+/// Throws Error(kCorrupt) that names the field and its value.
+TrainerOptions TrainerOptionsFromJson(JsonObject object);
 
 }  // namespace foretell::training

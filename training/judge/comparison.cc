@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "foretell/error.h"
+#include "src/core/json_fields.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/text_table.h"
@@ -40,8 +40,30 @@ PartErrors ErrorsOf(const PassSums& sums) {
   return errors;
 }
 
-double NumberFrom(const nlohmann::json& json) {
-  return json.is_null() ? learned::kUnknown : json.get<double>();
+/// null if unknown.
+void DescribeError(JsonFields& fields, std::string_view key, double& error) {
+  std::optional<double> known;
+  if (learned::IsKnown(error)) known = error;
+  fields.Optional(std::string(key), known);
+  error = known.value_or(learned::kUnknown);
+}
+
+void DescribeErrors(JsonFields& fields, PartErrors& errors) {
+  DescribeError(fields, "pooled", errors.pooled);
+  for (const Target target : learned::kAllTargets) {
+    DescribeError(fields, TargetName(target), ValueOf(errors.mape, target));
+  }
+}
+
+void DescribeCell(JsonFields& fields, ComparisonCell& cell) {
+  fields.Named("network", cell.network, &learned::NetworkKindName,
+               &learned::ParseNetworkKind);
+  fields.Value("seed", cell.seed);
+  for (const PartRow& part : kParts) {
+    fields.Object(part.name, [&](JsonFields& errors) {
+      DescribeErrors(errors, cell.*part.errors);
+    });
+  }
 }
 
 /// Mean and deviation over seeds.
@@ -156,39 +178,13 @@ std::optional<ComparisonCell> TrainCell(const TrainerOptions& options,
 }
 
 nlohmann::json CellToJson(const ComparisonCell& cell) {
-  nlohmann::json json = {{"network", NetworkKindName(cell.network)},
-                         {"seed", cell.seed}};
-  for (const PartRow& part : kParts) {
-    const PartErrors& errors = cell.*part.errors;
-    json[part.name]["pooled"] = JsonNumber(errors.pooled);
-    for (const Target target : learned::kAllTargets) {
-      json[part.name][std::string(TargetName(target))] =
-          JsonNumber(ValueOf(errors.mape, target));
-    }
-  }
-  return json;
+  return WriteFields(cell, &DescribeCell);
 }
 
 ComparisonCell CellFromJson(const nlohmann::json& json,
                             const std::string& origin) {
-  try {
-    const auto kind =
-        learned::ParseNetworkKind(json.at("network").get<std::string>());
-    if (!kind) throw Error(ErrorCode::kCorrupt, origin + ": unknown network");
-    ComparisonCell cell{.network = *kind, .seed = json.at("seed")};
-    for (const PartRow& part : kParts) {
-      PartErrors& errors = cell.*part.errors;
-      errors.pooled = NumberFrom(json.at(part.name).at("pooled"));
-      for (const Target target : learned::kAllTargets) {
-        ValueOf(errors.mape, target) =
-            NumberFrom(json.at(part.name).at(std::string(TargetName(target))));
-      }
-    }
-    return cell;
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: {}", origin, error.what()));
-  }
+  return ReadFields<ComparisonCell>(JsonObject(json, origin, ""),
+                                    &DescribeCell);
 }
 
 std::string ComparisonToText(std::span<const ComparisonCell> cells) {

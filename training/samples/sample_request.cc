@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "foretell/error.h"
+#include "src/core/json_fields.h"
 #include "src/core/name_table.h"
-#include "src/core/parse_json.h"
 #include "src/features/terms.h"
 
 namespace foretell::training {
@@ -17,74 +17,56 @@ constexpr NameTable<3> kPriorSourceNames = {"none", "analytic", "labels"};
 
 /// Values of an enumeration as a list of their names.
 template <typename Value>
-std::vector<std::string> NamesOf(const std::vector<Value>& values,
-                                 std::string_view (*name_of)(Value)) {
+void DescribeNames(JsonFields& fields, const std::string& key,
+                   std::vector<Value>& values,
+                   std::string_view (*name_of)(Value),
+                   std::optional<Value> (*parse)(std::string_view)) {
   std::vector<std::string> names;
   for (const Value value : values) names.emplace_back(name_of(value));
-  return names;
+  fields.Value(key, names);
+  values.clear();
+  for (const std::string& name : names) {
+    const std::optional<Value> value = parse(name);
+    fields.Require(value.has_value(), key,
+                   fmt::format("contains '{}', which is unknown", name));
+    values.push_back(*value);
+  }
 }
 
-/// A JSON object whose fields are names.
-class NameReader {
- public:
-  NameReader(const nlohmann::json& object, const std::string& origin)
-      : object_(object), origin_(origin) {}
-
-  template <typename Value>
-  void Read(const char* key, std::optional<Value> (*parse)(std::string_view),
-            Value& value) const {
-    value = Parsed(key, object_.at(key), parse);
-  }
-
-  template <typename Value>
-  void Read(const char* key, std::optional<Value> (*parse)(std::string_view),
-            std::vector<Value>& values) const {
-    values.clear();
-    for (const nlohmann::json& name : object_.at(key)) {
-      values.push_back(Parsed(key, name, parse));
-    }
-  }
-
- private:
-  template <typename Value>
-  Value Parsed(const char* key, const std::string& name,
-               std::optional<Value> (*parse)(std::string_view)) const {
-    if (const std::optional<Value> value = parse(name)) return *value;
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: {} is '{}'", origin_, key, name));
-  }
-
-  const nlohmann::json& object_;
-  const std::string& origin_;
-};
-
-void ReadLabels(const nlohmann::json& object, const NameReader& names,
-                SampleRequest& request) {
-  if (request.dataset.empty()) request.dataset = object.at("dataset");
-  object.at("split").get_to(request.split);
-  object.at("devices").get_to(request.devices);
-  object.at("sources").get_to(request.sources);
-  object.at("simulated_weight").get_to(request.simulated_weight);
-  object.at("device_files").get_to(request.device_files);
-  names.Read("targets", &learned::ParseTarget, request.targets);
-  names.Read("provenances", &ParseProvenance, request.provenances);
+/// The name of the terms; empty or absent (in runs older than them): none.
+void DescribeTerms(JsonFields& fields, std::optional<learned::TermSet>& terms) {
+  std::string name(terms ? TermSetName(*terms) : "");
+  fields.Optional("terms", name);
+  terms = learned::ParseTermSet(name);
+  fields.Require(terms || name.empty(), "terms",
+                 fmt::format("is '{}', which is unknown", name));
 }
 
-void ReadInputs(const nlohmann::json& object, const NameReader& names,
-                SampleRequest& request) {
-  object.at("device_columns").get_to(request.device_columns);
-  object.at("prior_columns").get_to(request.prior_columns);
-  object.at("environment_keys").get_to(request.setting_keys);
-  names.Read("prior", &ParsePriorSource, request.prior);
+void DescribeRequest(JsonFields& fields, SampleRequest& request) {
   learned::InputRecipe& recipe = request.recipe;
-  object.at("node_costs").get_to(recipe.node_costs);
-  object.at("environment").get_to(recipe.context);
-  names.Read("host", &ParseHost, recipe.host);
+  fields.Value("dataset", request.dataset);
+  fields.Value("split", request.split);
+  fields.Value("devices", request.devices);
+  DescribeNames(fields, "targets", request.targets, &learned::TargetName,
+                &learned::ParseTarget);
+  DescribeNames(fields, "provenances", request.provenances, &ProvenanceName,
+                &ParseProvenance);
+  fields.Value("sources", request.sources);
+  fields.Value("simulated_weight", request.simulated_weight);
+  fields.Named("prior", request.prior, kPriorSourceNames);
+  fields.Value("device_columns", request.device_columns);
+  fields.Value("prior_columns", request.prior_columns);
+  fields.Value("node_costs", recipe.node_costs);
+  DescribeTerms(fields, recipe.terms);
+  fields.Value("environment_keys", request.setting_keys);
   // Absent in runs older than the option.
-  if (object.contains("edges")) {
-    names.Read("edges", &learned::ParseEdgeKind, recipe.edges);
+  if (fields.IsGiven("edges")) {
+    fields.Named("edges", recipe.edges, &learned::EdgeKindName,
+                 &learned::ParseEdgeKind);
   }
-  recipe.terms = learned::ParseTermSet(object.value("terms", ""));
+  fields.Value("device_files", request.device_files);
+  fields.Value("environment", recipe.context);
+  fields.Named("host", recipe.host, &HostName, &ParseHost);
 }
 
 }  // namespace
@@ -131,39 +113,21 @@ void FollowCheckpoint(const learned::CheckpointInfo& info,
 }
 
 nlohmann::json SampleRequestToJson(const SampleRequest& request) {
-  const learned::InputRecipe& recipe = request.recipe;
-  const std::vector<learned::Target> targets =
-      request.targets.empty() ? request.Targets() : request.targets;
-  return {{"dataset", request.dataset},
-          {"split", request.split},
-          {"devices", request.devices},
-          {"targets", NamesOf(targets, &learned::TargetName)},
-          {"provenances", NamesOf(request.provenances, &ProvenanceName)},
-          {"sources", request.sources},
-          {"simulated_weight", request.simulated_weight},
-          {"prior", PriorSourceName(request.prior)},
-          {"device_columns", request.device_columns},
-          {"prior_columns", request.prior_columns},
-          {"node_costs", recipe.node_costs},
-          {"terms", recipe.terms ? TermSetName(*recipe.terms) : ""},
-          {"environment_keys", request.setting_keys},
-          {"edges", EdgeKindName(recipe.edges)},
-          {"device_files", request.device_files},
-          {"environment", recipe.context},
-          {"host", HostName(recipe.host)}};
+  SampleRequest written = request;
+  if (written.targets.empty()) written.targets = request.Targets();
+  return WriteFields(std::move(written), &DescribeRequest);
 }
 
 void ReadSampleRequest(const std::string& json, const std::string& origin,
                        SampleRequest& request) {
-  try {
-    const nlohmann::json object = ParseJson(json, origin);
-    const NameReader names(object, origin);
-    ReadLabels(object, names, request);
-    ReadInputs(object, names, request);
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: {}", origin, error.what()));
-  }
+  const nlohmann::json document = ParseJson(json, origin);
+  auto read = ReadFields<SampleRequest>(
+      JsonObject(document, origin, "", UnknownFields::kIgnored),
+      &DescribeRequest);
+  if (!request.dataset.empty()) read.dataset = request.dataset;
+  read.cache_mib = request.cache_mib;
+  read.threads = request.threads;
+  request = std::move(read);
 }
 
 }  // namespace foretell::training
