@@ -62,6 +62,15 @@ std::string Format(const JudgedModel& judged) {
   return text + fmt::format("  {}\n", mig::FitText(judged.verdict.fit));
 }
 
+/// Says what a step means that fits without its cache.
+void ExplainTight(const FitVerdict& verdict) {
+  if (verdict.fit != mig::Fit::kFitsWithoutCache) return;
+  PrintNote(
+      "before it runs out of memory, PyTorch empties its cache as "
+      "torch.cuda.empty_cache() does, and waits for the GPU each time: a "
+      "smaller batch avoids that, --tight accepts it");
+}
+
 ExitCode RunFits(const FitsOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   const DeviceSpec& device = predictor.device();
@@ -79,6 +88,7 @@ ExitCode RunFits(const FitsOptions& options) {
         WipeProgress();
         std::cout << Format(judged.back()) << std::flush;
         PrintWarnings(program, trace, prediction);
+        ExplainTight(judged.back().verdict);
       });
   if (options.json) std::cout << DumpJson(FitsToJson(judged, errors)) << "\n";
   for (const ReportError& error : errors) PrintError(error.message);

@@ -64,7 +64,7 @@ enum class Fit : std::uint8_t {
   kFitsWithoutCache,
   kDoesNotFit,
 };
-/// "fits", "fits when the cache is given back", "does not fit".
+/// "fits", "fits when PyTorch empties its cache", "does not fit".
 std::string_view FitText(Fit fit);
 
 /// FitsMemory for `needed_mib`, then for `needed_mib` - `cache_mib`.

@@ -28,7 +28,7 @@ class Fit:
     model: str
     place: str
     fit: str
-    """"fits", "fits when the cache is given back" or "does not fit"."""
+    """"fits", "fits when PyTorch empties its cache" or "does not fit"."""
     accepted: bool
     checks: list[dict[str, Any]]
     """Usable memory first, then the limits that were given."""

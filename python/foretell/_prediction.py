@@ -103,7 +103,7 @@ class Verdict:
     total_mib: float
     fits: bool
     fit: str
-    """"fits", "fits when the cache is given back" or "does not fit"."""
+    """"fits", "fits when PyTorch empties its cache" or "does not fit"."""
     margin_mib: float
     latency_ms: float
     energy_j: float

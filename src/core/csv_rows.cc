@@ -1,10 +1,11 @@
 #include "src/core/csv_rows.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -201,15 +202,21 @@ const std::string* CsvRow::Find(std::string_view column) const {
 }
 
 const std::string& CsvRow::At(std::string_view column) const {
-  const std::string* cell = Find(column);
-  if (cell != nullptr) return *cell;
-  std::string there;
-  for (const std::string& name : header_) {
-    there += fmt::format("{}'{}'", there.empty() ? "" : ", ", name);
-  }
+  Require({column});
+  return *Find(column);
+}
+
+void CsvRow::Require(std::initializer_list<std::string_view> columns) const {
+  std::vector<std::string_view> missing;
+  std::ranges::remove_copy_if(
+      columns, std::back_inserter(missing),
+      [this](std::string_view column) { return Find(column) != nullptr; });
+  if (missing.empty()) return;
   throw Error(
       ErrorCode::kInvalidArgument,
-      fmt::format("{}: no column '{}'; there are: {}", path_, column, there));
+      fmt::format("{}: no column{} '{}'; there are: '{}'", path_,
+                  missing.size() > 1 ? "s" : "", fmt::join(missing, "', '"),
+                  fmt::join(header_, "', '")));
 }
 
 void ForEachCsvRow(const std::string& path,

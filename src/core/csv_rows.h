@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ class CsvRow {
   /// The cell of a column. Throws Error(kInvalidArgument) that lists the
   /// existing columns.
   const std::string& At(std::string_view column) const;
+  /// Throws Error(kInvalidArgument) that lists all of `columns` that are
+  /// missing and the existing ones.
+  void Require(std::initializer_list<std::string_view> columns) const;
 
  private:
   const std::string& path_;

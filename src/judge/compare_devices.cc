@@ -35,6 +35,7 @@ DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog,
                         std::vector<std::string>& skipped) {
   DevicePrices prices;
   ForEachCsvRow(path, [&](const CsvRow& row) {
+    row.Require({"device", "usd_per_hour"});
     const DeviceSpec* device = catalog.DeviceNamed(row.At("device"));
     const double price = ParsePrice(path, row);
     if (device == nullptr) {

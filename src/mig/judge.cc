@@ -11,7 +11,7 @@
 namespace foretell::mig {
 namespace {
 
-constexpr NameTable<3> kFits = {"fits", "fits when the cache is given back",
+constexpr NameTable<3> kFits = {"fits", "fits when PyTorch empties its cache",
                                 "does not fit"};
 
 [[noreturn]] void Refuse(const Demand& demand, const std::string& problem) {

@@ -67,6 +67,9 @@ TEST_F(Prices, AreNumbersAboveZeroOfKnownDevices) {
   EXPECT_THAT(
       Refusal("device,price\na100,1\n"),
       HasSubstr("no column 'usd_per_hour'; there are: 'device', 'price'"));
+  EXPECT_THAT(Refusal("gpu,price\na100,1\n"),
+              HasSubstr("no columns 'device', 'usd_per_hour'; there are: "
+                        "'gpu', 'price'"));
 }
 
 Prediction TakingMs(double ms, double mib = 100) {

@@ -27,7 +27,7 @@ TEST(FitJson, SaysHowAModelFitsAndWhetherThatIsAccepted) {
   EXPECT_EQ(json["schema_version"], 1);
   EXPECT_EQ(result["model"], "a.onnx");
   EXPECT_EQ(result["place"], "a100 1g.5gb");
-  EXPECT_EQ(result["fit"], "fits when the cache is given back");
+  EXPECT_EQ(result["fit"], "fits when PyTorch empties its cache");
   EXPECT_EQ(result["accepted"], true);
   EXPECT_EQ(result["checks"].at(0)["value"], 5000.12);
   EXPECT_EQ(result["checks"].at(0)["least"], 4000);

@@ -120,7 +120,7 @@ TEST(Recommend, NamesATightProfileWhereNoneFits) {
   EXPECT_EQ(result.profile, std::nullopt);
   EXPECT_THAT(result.reason,
               testing::EndsWith(
-                  "40448 MiB; '7g.40gb' fits when the cache is given back"));
+                  "40448 MiB; '7g.40gb' fits when PyTorch empties its cache"));
 }
 
 TEST(Recommend, TakesTheContextOfTheSlice) {

@@ -1,7 +1,7 @@
 'use strict';
 // MIG profiles: a verdict each, and where their slices lie.
 
-const FIT_STYLE = {'fits': 'good', 'fits when the cache is given back': 'tight', 'does not fit': 'bad'};
+const FIT_STYLE = {'fits': 'good', 'fits when PyTorch empties its cache': 'tight', 'does not fit': 'bad'};
 const FIT_SIGN = {good: '✓', tight: '~', bad: '✗'};
 const fitStyle = (row) => FIT_STYLE[row.fit] ?? '';
 

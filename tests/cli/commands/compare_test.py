@@ -28,7 +28,8 @@ class Compare(unittest.TestCase):
 
     def test_prices_that_say_nothing_are_refused(self):
         for text, words in (
-                ("gpu,price\na30,1\n", "no column 'device'; there are: 'gpu', 'price'"),
+                ("gpu,price\na30,1\n", "no columns 'device', 'usd_per_hour'; "
+                                        "there are: 'gpu', 'price'"),
                 ("device,price\na30,1\n", "no column 'usd_per_hour'; there are:"),
                 ("device,usd_per_hour\n", "has no price"),
                 ("device,usd_per_hour\na31,1\n", "has no price of a known device"),

@@ -65,12 +65,15 @@ class Fits(unittest.TestCase):
             (one,) = json.loads(outcome.stdout)["results"]
             return one["fit"], outcome.returncode
 
-        tight = "fits when the cache is given back"
+        tight = "fits when PyTorch empties its cache"
         self.assertEqual(judged(high + 1), ("fits", OK))
         self.assertEqual(judged(high - cache / 2), (tight, DOES_NOT_FIT))
         self.assertEqual(judged(high - cache / 2, "--tight"), (tight, OK))
         self.assertEqual(judged(high - cache - 1, "--tight"),
                          ("does not fit", DOES_NOT_FIT))
+        outcome = run("fits", *step, "--max-memory", str(high - cache / 2))
+        self.assertIn(tight, outcome.stdout)
+        self.assertIn("as torch.cuda.empty_cache() does", outcome.stderr)
 
     def test_judges_the_figures_that_predict_gives(self):
         for flags in ((), ("--autocast",),
