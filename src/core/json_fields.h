@@ -61,7 +61,7 @@ class JsonFields {
   void Value(const std::string& key, T& value) {
     Field(key, value, [&] { return from_->Get<T>(key); });
   }
-  /// JsonObject::Read.
+  /// As Value, of a field that may be missing or null: `value` stays then.
   template <typename T>
   void Optional(const std::string& key, T& value) {
     if (IsGiven(key)) Value(key, value);

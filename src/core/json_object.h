@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -42,16 +41,6 @@ class JsonObject {
   template <typename T>
   T Get(const std::string& key) {
     return Convert<T>(Field(key), key);
-  }
-  /// As Get, into `value`, which is not changed if the field is missing or
-  /// null.
-  template <typename T>
-  void Read(const std::string& key, T& value) {
-    if (IsGiven(key)) value = Get<T>(key);
-  }
-  template <typename T>
-  void Read(const std::string& key, std::optional<T>& value) {
-    if (IsGiven(key)) value = Get<T>(key);
   }
   /// A string that is not empty and Printable (printable.h).
   std::string String(const std::string& key);

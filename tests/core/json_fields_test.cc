@@ -114,10 +114,11 @@ void ExpectRefused(const std::string& from, const std::string& to,
   ExpectError(ErrorCode::kCorrupt, message, [&] { Read(text); });
 }
 
-TEST(JsonFields, KeepsTheValueOfAnOptionalFieldThatIsMissing) {
-  std::string text = kWhole;
-  text.replace(text.find("\"age\":4,"), 8, "");
-  EXPECT_EQ(Read(text).age, 7);
+TEST(JsonFields, KeepsTheValueOfAnOptionalFieldThatIsMissingOrNull) {
+  for (const char* age : {"", "\"age\":null,"}) {
+    std::string text = kWhole;
+    EXPECT_EQ(Read(text.replace(text.find("\"age\":4,"), 8, age)).age, 7);
+  }
 }
 
 TEST(JsonFields, RefusesAnotherSchema) {

@@ -35,23 +35,6 @@ TEST(JsonObject, ReadsFieldsOfEveryKind) {
   object.Finish();
 }
 
-TEST(JsonObject, LeavesAloneWhatIsMissingOrNull) {
-  const nlohmann::json document =
-      ParseJson(R"({"null": null, "there": 7})", "a.json");
-  JsonObject object(document, "a.json", "");
-  int value = 5;
-  std::optional<int> optional;
-  object.Read("missing", value);
-  object.Read("null", value);
-  object.Read("null", optional);
-  EXPECT_EQ(value, 5);
-  EXPECT_EQ(optional, std::nullopt);
-  object.Read("there", value);
-  object.Read("there", optional);
-  EXPECT_EQ(value, 7);
-  EXPECT_EQ(optional, 7);
-}
-
 TEST(JsonObject, NamesFileFieldAndBothValues) {
   ExpectRefusal(R"({"x": "1"})", [](JsonObject& o) { o.Get<double>("x"); },
                 "a.json: net.x is \"1\", expected a finite number");
