@@ -14,6 +14,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/flags/model_options.h"
+#include "cli/flags/run_flags.h"
 #include "foretell/graph_io.h"
 #include "src/core/files.h"
 #include "src/cost/launched_step.h"
@@ -26,6 +27,7 @@ constexpr double kUsPerMs = 1e3;
 struct TimeOperatorsOptions {
   std::string graphs;
   DeviceFlags device;
+  CostOptions cost;
   bool no_tf32 = false;
 };
 
@@ -54,10 +56,10 @@ void TurnOffTf32(std::vector<cost::Kernel>& kernels) {
 }
 
 double GpuUs(const OperatorGraph& graph, const DeviceSpec& device,
-             bool no_tf32) {
-  cost::LaunchedStep step = cost::LaunchStep(graph, {});
-  if (no_tf32) TurnOffTf32(step.kernels);
-  return cost::EstimateLaunched(step, device, {}).gpu_ms * kUsPerMs;
+             const TimeOperatorsOptions& options) {
+  cost::LaunchedStep step = cost::LaunchStep(graph, options.cost);
+  if (options.no_tf32) TurnOffTf32(step.kernels);
+  return cost::EstimateLaunched(step, device, options.cost).gpu_ms * kUsPerMs;
 }
 
 void RunTimeOperators(const TimeOperatorsOptions& options) {
@@ -67,7 +69,7 @@ void RunTimeOperators(const TimeOperatorsOptions& options) {
   for (const std::string_view graph : SplitGraphs(text)) {
     const std::string origin =
         fmt::format("{}, graph {}", options.graphs, times.size());
-    times.push_back(GpuUs(ParseGraph(graph, origin), device, options.no_tf32));
+    times.push_back(GpuUs(ParseGraph(graph, origin), device, options));
   }
   std::cout << times << "\n";
 }
@@ -84,6 +86,7 @@ void AddTimeOperators(CLI::App& app, ExitCode&) {
                    "Graphs in text form, one after the other")
       ->required();
   options->device.AddTo(*command);
+  AddTorch(*command, options->cost.run.torch);
   command->add_flag("--no-tf32", options->no_tf32,
                     "Run f32 convolutions on FP32 lanes");
   command->callback([options] { RunTimeOperators(*options); });

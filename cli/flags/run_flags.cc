@@ -11,24 +11,6 @@ namespace {
 
 constexpr int kNewestMajor = 2;
 
-void AddTorch(CLI::App& command, TorchVersion& version) {
-  command
-      .add_option_function<std::string>(
-          "--torch",
-          [&version](const std::string& text) {
-            const std::optional<TorchVersion> parsed = ParseTorchVersion(text);
-            if (!parsed || parsed->major > kNewestMajor) {
-              throw Error(ErrorCode::kInvalidArgument,
-                          "--torch '" + text +
-                              "': expected a version of PyTorch 1 or 2, e.g. "
-                              "2.4");
-            }
-            version = *parsed;
-          },
-          "PyTorch version that runs the model; >= 2.0 fuses attention")
-      ->default_str(ToString(version));
-}
-
 /// --host: what calls the operators, or a machine that does so with the default
 /// interpreter.
 void AddHostFlag(CLI::App& command, Run& run, HostSpec& host) {
@@ -80,6 +62,24 @@ void AddExecutionFlags(CLI::App& command, Run& run, const DeviceFlags& device) {
 }
 
 }  // namespace
+
+void AddTorch(CLI::App& command, TorchVersion& version) {
+  command
+      .add_option_function<std::string>(
+          "--torch",
+          [&version](const std::string& text) {
+            const std::optional<TorchVersion> parsed = ParseTorchVersion(text);
+            if (!parsed || parsed->major > kNewestMajor) {
+              throw Error(ErrorCode::kInvalidArgument,
+                          "--torch '" + text +
+                              "': expected a version of PyTorch 1 or 2, e.g. "
+                              "2.4");
+            }
+            version = *parsed;
+          },
+          "PyTorch version that runs the model; >= 2.0 fuses attention")
+      ->default_str(ToString(version));
+}
 
 void AddStepFlags(CLI::App& command, Run& run) {
   AddNamed(command, "-m,--mode", run.mode, {Mode::kInference, Mode::kTraining},

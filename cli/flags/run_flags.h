@@ -17,6 +17,9 @@ void AddStepFlags(CLI::App& command, Run& run);
 /// Adds --grad. `run` must outlive the command.
 void AddGradMode(CLI::App& command, Run& run);
 
+/// Adds --torch. `version` must outlive the command.
+void AddTorch(CLI::App& command, TorchVersion& version);
+
 /// Flags of every command that predicts: the device, how PyTorch runs networks
 /// there apart from the step, and the method by which figures are found.
 struct PredictorFlags {

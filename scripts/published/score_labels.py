@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT / "scripts" / "lib"))
 import foretell  # noqa: E402
 from operator_text import graph, shape  # noqa: E402
 
+TORCH = "2.11"  # Of all of these rows.
 LABELS = ROOT / "datasets" / "labels"
 DTYPES = {"fp32": "f32", "bf16": "bf16", "fp16": "f16"}
 POINTWISE = ("gelu", "relu", "silu", "sigmoid", "hardswish", "tanh", "hardsigmoid",
@@ -113,6 +114,7 @@ def predicted_us(device, is_tf32, graphs):
         file.writelines(graphs)
         file.flush()
         return foretell.run_json("time-operators", file.name, "--device", device,
+                                 "--torch", TORCH,
                                  *([] if is_tf32 else ["--no-tf32"]))
 
 

@@ -127,6 +127,17 @@ double StatisticsUs(const Kernel& kernel, const Machine& machine,
   return us - kOtherPasses * traffic_us;
 }
 
+/// Batch norm with known statistics: a block per plane of the image, at least
+/// 64 threads (batch_norm_transform_input_kernel).
+double PlanesUs(const Kernel& kernel, const Machine& machine) {
+  constexpr ThreadCycles kPlane = {150, 0.6};
+  if (kernel.channels_last || kernel.inner_extent == 0) return 0;
+  const double elements = Real(kernel.bytes_out / kernel.element_bytes_out);
+  const double plane = Real(kernel.inner_extent);
+  return elements / plane * (kPlane.start + plane * kPlane.element) /
+         (machine.CyclesPerUs() * machine.sms);
+}
+
 /// Softmax along another dimension than the last: a thread for each neighbour,
 /// which goes over its elements three times
 /// (SpatialSoftMax_getBlockSize in aten/src/ATen/native/cuda/SoftMax.cu).
@@ -232,7 +243,8 @@ double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us) {
     case KernelClass::kGroupNorm:
       return GroupNormUs(kernel, machine, traffic_us);
     case KernelClass::kBatchNorm:
-      return kernel.variant ? StatisticsUs(kernel, machine, traffic_us) : 0;
+      return kernel.bytes_out == 0 ? StatisticsUs(kernel, machine, traffic_us)
+                                   : PlanesUs(kernel, machine);
     case KernelClass::kSoftmax:
       return SoftmaxUs(kernel, machine);
     case KernelClass::kScan:

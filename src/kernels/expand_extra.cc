@@ -117,7 +117,6 @@ void ExpandStatistics(Expansion& expansion, const ExpandedNode& expanded,
   statistics.bytes_weight = 0;
   statistics.bytes_out = 0;
   expansion.kernels.push_back(statistics);
-  norm.rows = 0;
 }
 
 bool IsNamed(const OperatorGraph& graph, ValueId id, std::string_view prefix) {

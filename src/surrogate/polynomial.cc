@@ -127,7 +127,7 @@ PowerSum FitPolynomial(const Table& table) {
 
 PowerSum FitPolynomial(const Table& table, const Eigen::VectorXd& scale) {
   double best = std::numeric_limits<double>::infinity();
-  PowerSum chosen({});
+  PowerSum chosen;
   for (int degree = 0; degree <= kHighestDegree; ++degree) {
     const double products = CountProducts(table.inputs.cols(), degree);
     if (degree > 1 && 2 * products > static_cast<double>(table.rows())) break;

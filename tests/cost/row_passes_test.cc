@@ -85,42 +85,6 @@ TEST(RowPasses, OfALayerNormStartForEveryRow) {
   EXPECT_EQ(starts_us(Softmax("96")), 0);
 }
 
-std::string GroupNorm(const std::string& type, const std::string& shape,
-                      const std::string& groups) {
-  const std::string full = type + "[" + shape + "]";
-  return "%x = input " + full + "\n%y = group_norm(%x) {num_groups=" + groups +
-         "} : " + full + "\n";
-}
-
-TEST(GroupLoop, WaitsForEachElementOfAThread) {
-  const DeviceSpec device = test::RoundDevice();
-  const Machine machine = MakeMachine(device, {});
-  const auto loop_us = [&machine](const std::string& body) {
-    return GroupLoopUs(KernelsOf(body).at(0), machine, 0);
-  };
-  // 60 blocks of 512 threads, 256 elements for each.
-  EXPECT_DOUBLE_EQ(loop_us(GroupNorm("f16", "20,6,65536", "3")), 256 * 0.57);
-  EXPECT_DOUBLE_EQ(loop_us(GroupNorm("f32", "20,6,65536", "3")), 256 * 0.57);
-  EXPECT_DOUBLE_EQ(loop_us(GroupNorm("f16", "2,6,513", "6")), 2 * 0.57);
-  // 400 blocks run at a time: one image or 400 take as long, 800 twice that.
-  EXPECT_DOUBLE_EQ(loop_us(GroupNorm("f16", "1,8,512", "1")), 8 * 0.57);
-  EXPECT_DOUBLE_EQ(loop_us(GroupNorm("f16", "400,8,512", "1")), 8 * 0.57);
-  EXPECT_DOUBLE_EQ(loop_us(GroupNorm("f16", "800,8,512", "1")), 16 * 0.57);
-  EXPECT_EQ(loop_us(LayerNorm("16384")), 0);
-}
-
-TEST(GroupLoop, CountsBesideThePassesThatFillTheGpu) {
-  const DeviceSpec device = test::RoundDevice();
-  const Machine machine = MakeMachine(device, {});
-  const Kernel few = KernelsOf(GroupNorm("f32", "20,6,65536", "3")).at(0);
-  const double traffic_us = Real(few.Bytes()) / 1e6 / 0.5;
-  EXPECT_DOUBLE_EQ(TimeOf(few, machine).memory_us,
-                   256 * 0.57 + traffic_us * 2 / 3);
-  const Kernel many = KernelsOf(GroupNorm("f32", "400,8,512", "1")).at(0);
-  EXPECT_DOUBLE_EQ(TimeOf(many, machine).memory_us,
-                   Real(many.Bytes()) / 1e6 / 0.5);
-}
-
 TEST(RowPasses, CountInTheTimeOfAKernel) {
   const DeviceSpec device = test::RoundDevice();
   const Machine machine = MakeMachine(device, {});

@@ -1,0 +1,162 @@
+#include "src/cost/thread_loops.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/cost/kernel_time.h"
+#include "tests/cost/test_device.h"
+#include "tests/kernels/kernels_of.h"
+
+namespace foretell::cost {
+namespace {
+
+// 64 lanes of each of 100 SMs reach 10^7 FLOP per us at 781.25 MHz.
+constexpr double kCyclesPerUs = 781.25;
+
+class ThreadLoops : public testing::Test {
+ protected:
+  double LoopOf(const std::string& body, std::size_t index = 0) const {
+    return LoopUs(KernelsOf(body).at(index), machine_, 0);
+  }
+  double CyclesOf(const std::string& body, std::size_t index = 0) const {
+    return LoopOf(body, index) * kCyclesPerUs;
+  }
+
+  DeviceSpec device_ = test::RoundDevice();
+  Machine machine_ = MakeMachine(device_, {});
+};
+
+std::string Op(const std::string& call, const std::string& from,
+               const std::string& to) {
+  return "%x = input f32[" + from + "]\n%y = " + call + " : f32[" + to + "]\n";
+}
+
+TEST_F(ThreadLoops, OfAPoolingCountResultsAndWindows) {
+  const std::string pool =
+      Op("avg_pool2d(%x) {kernel_size=[2, 2], stride=[2, 2]}", "8,64,64,64",
+         "8,64,32,32");
+  // 64 lanes take twice as long over each of the four elements.
+  EXPECT_DOUBLE_EQ(CyclesOf(pool), 8 * 64 * 32 * 32 * (2.5 + 4 * 0.16) / 100);
+  const std::string largest =
+      Op("max_pool1d(%x) {kernel_size=[8], stride=[1]}", "8,64,71", "8,64,64");
+  EXPECT_DOUBLE_EQ(CyclesOf(largest), 8 * 64 * 64 * (2.15 + 8 * 0.43) / 100);
+}
+
+TEST_F(ThreadLoops, OfAVolumeFillBlocksOf32By8Results) {
+  const auto pool = [](const std::string& to) {
+    return Op("avg_pool3d(%x) {kernel_size=[2, 2, 2], stride=[2, 2, 2]}",
+              "4,8,32,64,64", to);
+  };
+  EXPECT_DOUBLE_EQ(CyclesOf(pool("4,8,16,32,32")),
+                   4 * 8 * 16 * 32 * 32 * (3.75 + 8 * 0.34) / 100);
+  EXPECT_DOUBLE_EQ(LoopOf(pool("4,8,16,32,32")), LoopOf(pool("4,8,16,25,31")));
+}
+
+TEST_F(ThreadLoops, TakeAdaptivePoolingToOneElementForAMean) {
+  const std::string mean = Op("adaptive_avg_pool2d(%x) {output_size=[1, 1]}",
+                              "64,2048,7,7", "64,2048,1,1");
+  const Kernel kernel = KernelsOf(mean).at(0);
+  EXPECT_EQ(kernel.kernel_class, KernelClass::kReduce);
+  EXPECT_EQ(kernel.rows, 64 * 2048);
+  EXPECT_EQ(kernel.row_elements, 49);
+  // Blocks of 16 rows, 400 at a time.
+  EXPECT_DOUBLE_EQ(CyclesOf(mean), 64 * 2048 / 16 / 400.0 * 3700);
+}
+
+TEST_F(ThreadLoops, OfALayerNormGoAlongAllNormalisedDimensions) {
+  const std::string norm =
+      Op("layer_norm(%x) {normalized_shape=[64, 128, 128]}", "8,64,128,128",
+         "8,64,128,128");
+  EXPECT_DOUBLE_EQ(CyclesOf(norm), 64 * 128 * 128 / 512 * 2050);
+  // 1,600 blocks run at a time.
+  const std::string rows =
+      Op("layer_norm(%x) {normalized_shape=[1024]}", "3200,1024", "3200,1024");
+  EXPECT_DOUBLE_EQ(CyclesOf(rows), 2 * 2 * 2050);
+}
+
+TEST_F(ThreadLoops, OfAGroupNormWaitForEachElementOfAThread) {
+  const auto norm = [](const std::string& shape, const std::string& groups) {
+    return Op("group_norm(%x) {num_groups=" + groups + "}", shape, shape);
+  };
+  EXPECT_DOUBLE_EQ(CyclesOf(norm("20,6,65536", "3")), 256 * 815);
+  EXPECT_DOUBLE_EQ(CyclesOf(norm("2,6,513", "6")), 2 * 815);
+  // 400 blocks run at a time.
+  EXPECT_DOUBLE_EQ(CyclesOf(norm("400,8,512", "1")), 8 * 815);
+  EXPECT_DOUBLE_EQ(CyclesOf(norm("800,8,512", "1")), 16 * 815);
+}
+
+TEST_F(ThreadLoops, OfAGroupNormComeBeforeThePassesThatFillTheGpu) {
+  const std::string body =
+      Op("group_norm(%x) {num_groups=3}", "20,6,65536", "20,6,65536");
+  const Kernel kernel = KernelsOf(body).at(0);
+  EXPECT_DOUBLE_EQ(
+      TimeOf(kernel, machine_).memory_us,
+      256 * 815 / kCyclesPerUs + Real(kernel.Bytes()) / 1e6 / 0.5 * 2 / 3);
+}
+
+TEST_F(ThreadLoops, OfABatchNormHaveABlockForEachChannel) {
+  const auto norm = [](const std::string& type) {
+    const std::string shape = type + "[16,32,16,64,64]";
+    return "%x = input " + shape +
+           "\n%y = batch_norm(%x) {training=true} : " + shape + "\n";
+  };
+  EXPECT_DOUBLE_EQ(CyclesOf(norm("bf16")), 16 * 16 * 64 * 64 / 512 * 815);
+  const Kernel statistics = KernelsOf(norm("f32")).at(0);
+  EXPECT_EQ(statistics.rows, 32);
+  const double traffic_us = 10;
+  EXPECT_DOUBLE_EQ(LoopUs(statistics, machine_, traffic_us),
+                   16 * 16 * 64 * 64 / 512 * 563 / kCyclesPerUs - 20);
+}
+
+TEST_F(ThreadLoops, OfASoftmaxAlongAnOuterDimensionFollowItsBlocks) {
+  const auto softmax = [](const std::string& shape, const std::string& dim) {
+    return Op("softmax(%x) {dim=" + dim + "}", shape, shape);
+  };
+  EXPECT_DOUBLE_EQ(CyclesOf(softmax("4096,8192", "0")), 4096 * 2420);
+  // 16 threads share each of the 64 neighbours' rows.
+  EXPECT_DOUBLE_EQ(CyclesOf(softmax("4096,64", "0")), 256 * 2420);
+  EXPECT_LT(LoopOf(softmax("8192,4096", "1")),
+            LoopOf(softmax("4096,8192", "0")));
+}
+
+TEST_F(ThreadLoops, OfAScanFollowPyTorchsBlocks) {
+  const auto scan = [](const std::string& shape, const std::string& dim) {
+    return Op("cumsum(%x) {dim=" + dim + "}", shape, shape);
+  };
+  // 16 threads for a row, 32 rows to a block, 400 blocks at a time.
+  EXPECT_DOUBLE_EQ(CyclesOf(scan("12800,4096", "1")), 128 * 5400);
+  // So many rows that PyTorch's unsigned difference wraps: a block for each.
+  EXPECT_DOUBLE_EQ(CyclesOf(scan("262144,64", "1")), 262144 / 400.0 * 5400);
+  EXPECT_DOUBLE_EQ(CyclesOf(scan("4096,8192", "0")), 4096 * 754);
+}
+
+TEST_F(ThreadLoops, OfCopiesDependOnHowTheyRead) {
+  const std::string dense = Op("clone(%x)", "1024,4096", "1024,4096");
+  EXPECT_EQ(LoopOf(dense), 0);
+  const std::string strided =
+      "%x = input f32[1024,8192]\n%s = slice(%x) : f32[1024,4096] "
+      "strides=[8192, 1] alias %x\n%y = contiguous(%s) : f32[1024,4096]\n";
+  EXPECT_DOUBLE_EQ(CyclesOf(strided), 1024 * 4096 * 0.6 / 100);
+  const std::string turned =
+      "%x = input f32[4096,1024]\n%t = t(%x) : f32[1024,4096] "
+      "strides=[1, 1024] alias %x\n%y = contiguous(%t) : f32[1024,4096]\n";
+  EXPECT_DOUBLE_EQ(CyclesOf(turned), 1024 * 4096 * 1.87 / 100);
+}
+
+TEST_F(ThreadLoops, OfADepthwiseConvolutionKnowCompiledWindows) {
+  const auto cycles = [&](const std::string& window) {
+    const std::string body =
+        "%x = input f32[8,64,66,66]\n%y = conv2d(%x, weight f32[64,1," +
+        window +
+        "]) {stride=[1, 1], padding=[0, 0], dilation=[1, 1], "
+        "groups=64} : f32[8,64,64,64]\n";
+    return DepthwiseLoopUs(KernelsOf(body).at(0), machine_) * kCyclesPerUs *
+           100 / (8 * 64 * 64 * 64);
+  };
+  EXPECT_DOUBLE_EQ(cycles("3,3"), 1.6 + 9 * 0.21);
+  EXPECT_DOUBLE_EQ(cycles("3,1"), 2.2 + 3 * 0.3);
+}
+
+}  // namespace
+}  // namespace foretell::cost
