@@ -90,7 +90,8 @@ bool IsVolume(const Kernel& kernel) {
 
 /// Whether few channels hold a product back.
 bool IsStem(const Kernel& kernel) {
-  return kernel.channels_in <=
+  return kernel.channels_in > 0 &&
+         kernel.channels_in <=
              (IsVolume(kernel) ? kMostVolumeStemChannels : kMostStemChannels) &&
          kernel.groups == 1 && kernel.pass == ProductPass::kForward &&
          !IsProduct(kernel);

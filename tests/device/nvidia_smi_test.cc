@@ -40,7 +40,7 @@ GPU 00000000:65:00.0
         Default Power Limit               : N/A
 )";
 
-std::string Refusal(const std::string& text) {
+std::string SmiRefusal(const std::string& text) {
   try {
     ReadNvidiaSmi(text, "gpu.txt");
   } catch (const Error& error) {
@@ -51,7 +51,7 @@ std::string Refusal(const std::string& text) {
   return "";
 }
 
-std::string With(const std::string& from, const std::string& to) {
+std::string ChangedSmi(const std::string& from, const std::string& to) {
   std::string text = kQuery;
   text.replace(text.find(from), from.size(), to);
   return text;
@@ -69,31 +69,32 @@ TEST(ReadNvidiaSmi, ReadsWhatAQueryStates) {
 }
 
 TEST(ReadNvidiaSmi, ReadsOlderAndNestedSections) {
-  EXPECT_EQ(ReadNvidiaSmi(With("    GPU Power Readings", "    Power Readings"),
-                          "gpu.txt")
-                .power_w,
-            140);
+  EXPECT_EQ(
+      ReadNvidiaSmi(ChangedSmi("    GPU Power Readings", "    Power Readings"),
+                    "gpu.txt")
+          .power_w,
+      140);
   const std::string nested =
-      With("        Default Power Limit               : 140.00 W",
-           "        GPU Ceiling Power Limit\n"
-           "            Default Power Limit           : 150.00 W");
+      ChangedSmi("        Default Power Limit               : 140.00 W",
+                 "        GPU Ceiling Power Limit\n"
+                 "            Default Power Limit           : 150.00 W");
   EXPECT_EQ(ReadNvidiaSmi(nested, "gpu.txt").power_w, 150);
 }
 
 TEST(ReadNvidiaSmi, TellsACardWithMigFromItsSlices) {
   const SmiGpu gpu = ReadNvidiaSmi(
-      With("        Current                           : N/A\n",
-           "        Current                           : Enabled\n"
-           "    MIG Device\n"
-           "        Shared FB Memory Usage\n"
-           "            Total                         : 40448 MiB\n"),
+      ChangedSmi("        Current                           : N/A\n",
+                 "        Current                           : Enabled\n"
+                 "    MIG Device\n"
+                 "        Shared FB Memory Usage\n"
+                 "            Total                         : 40448 MiB\n"),
       "gpu.txt");
   EXPECT_TRUE(gpu.has_mig);
   EXPECT_EQ(gpu.memory_mib, 16376);
 }
 
 TEST(ReadNvidiaSmi, LeavesOutWhatIsNotStated) {
-  const SmiGpu gpu = ReadNvidiaSmi(With("16376 MiB", "N/A"), "gpu.txt");
+  const SmiGpu gpu = ReadNvidiaSmi(ChangedSmi("16376 MiB", "N/A"), "gpu.txt");
   EXPECT_EQ(gpu.memory_mib, 0);
 }
 
@@ -118,22 +119,22 @@ TEST(ReadNvidiaSmi, ReadsCsvWithAndWithoutUnits) {
 }
 
 TEST(ReadNvidiaSmi, NamesLineAndValueOfANumberThatIsNone) {
-  EXPECT_EQ(Refusal(With("16376 MiB", "plenty")),
+  EXPECT_EQ(SmiRefusal(ChangedSmi("16376 MiB", "plenty")),
             "gpu.txt:15: FB Memory Usage/Total is 'plenty', expected a number "
             "of at least 0");
-  EXPECT_THAT(Refusal("name, memory.total [MiB]\nNVIDIA L4, -5 MiB\n"),
+  EXPECT_THAT(SmiRefusal("name, memory.total [MiB]\nNVIDIA L4, -5 MiB\n"),
               HasSubstr("gpu.txt:2: memory.total is '-5 MiB'"));
-  EXPECT_THAT(Refusal("name, memory.total [MiB]\nNVIDIA L4\n"),
+  EXPECT_THAT(SmiRefusal("name, memory.total [MiB]\nNVIDIA L4\n"),
               HasSubstr("gpu.txt:2: has 1 values, expected 2 as in line 1"));
 }
 
 TEST(ReadNvidiaSmi, RefusesSeveralModelsAndOtherTexts) {
-  EXPECT_THAT(Refusal("name\nNVIDIA L4\nNVIDIA A10\n"),
+  EXPECT_THAT(SmiRefusal("name\nNVIDIA L4\nNVIDIA A10\n"),
               HasSubstr("gpu.txt:3: 'NVIDIA A10' after 'NVIDIA L4'"));
-  EXPECT_THAT(Refusal("NVIDIA L4, 23034 MiB\n"),
+  EXPECT_THAT(SmiRefusal("NVIDIA L4, 23034 MiB\n"),
               HasSubstr("gpu.txt:1: 'NVIDIA L4, 23034 MiB': expected"));
-  EXPECT_THAT(Refusal(""), HasSubstr("gpu.txt:1: ''"));
-  EXPECT_THAT(Refusal("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n"),
+  EXPECT_THAT(SmiRefusal(""), HasSubstr("gpu.txt:1: ''"));
+  EXPECT_THAT(SmiRefusal("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n"),
               HasSubstr("expected the output of `nvidia-smi -q`"));
 }
 
