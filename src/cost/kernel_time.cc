@@ -128,6 +128,15 @@ const ClassCost& CostOf(KernelClass kernel_class) {
   return kClassCosts[static_cast<std::size_t>(kernel_class)];
 }
 
+GemmShape ShapeOf(const Kernel& kernel, const Machine& machine) {
+  const double positions = Real(kernel.positions);
+  if (kernel.groups > 0 && IsBatchedProduct(kernel, machine)) {
+    return {Real(kernel.m) / positions, positions, Real(kernel.n),
+            Real(kernel.k)};
+  }
+  return {Real(kernel.batch), Real(kernel.m), Real(kernel.n), Real(kernel.k)};
+}
+
 /// Time of the product; a kernel whose sizes are unknown runs at the peak.
 double ProductUs(const Kernel& kernel, double at_peak_us,
                  const Machine& machine) {
@@ -139,8 +148,7 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
                ? DepthwiseLoopUs(kernel, machine)
                : at_peak_us;
   }
-  const GemmShape shape = {Real(kernel.batch), Real(kernel.m), Real(kernel.n),
-                           Real(kernel.k)};
+  const GemmShape shape = ShapeOf(kernel, machine);
   if (!(shape.Macs() > 0)) return at_peak_us;
   if (IsAttention(kernel.kernel_class)) {
     return at_peak_us / AttentionEfficiency(kernel, machine);

@@ -19,7 +19,8 @@
 //
 // Images of at most four channels are read as they lie. cuDNN 9.19 (PyTorch
 // 2.11) copies every image in both directions on an H100 (kinds.jsonl.gz), but
-// for windows of one element without a stride, which are products of matrices.
+// for windows of one element without a stride, which are a product for each
+// image, where its rows begin at vectors of 16 bytes.
 //
 // In 16 bits, images that lie channels-last cost what a product of matrices
 // costs, and twice as much in groups of more than 32 channels, on the one GPU
@@ -53,6 +54,9 @@ constexpr double kHalfConversionShare = 0.62;
 constexpr TorchVersion kNewKernels = {.major = 2, .minor = 11};
 constexpr double kStemShare = 0.77;
 constexpr double kLargeStemShare = 0.4;
+constexpr double kNewLargeStemShare = 0.2;
+constexpr double kNewGroupedShare = 0.75;
+constexpr double kNewHalfGroupedShare = 0.58;
 constexpr std::int64_t kLargestStemWindow = 7;
 constexpr double kVolumeStemShare = 0.5;
 constexpr double kHalfStemShare = 0.5;
@@ -79,8 +83,23 @@ bool IsProduct(const Kernel& kernel) {
          kernel.kernel_class != KernelClass::kTransposedConvolution;
 }
 
-bool HasNewKernels(const Kernel& kernel, const Machine& machine) {
+bool HasNewCudnn(const Kernel& kernel, const Machine& machine) {
   return machine.HasNewerTensorCores() && kernel.torch >= kNewKernels;
+}
+
+/// Kernels with Hopper's instruction have no stride; products of TF32 are
+/// CUTLASS's for Ampere.
+bool HasNewKernels(const Kernel& kernel, const Machine& machine) {
+  const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
+  return HasNewCudnn(kernel, machine) && kernel.stride == 1 &&
+         (is_half || !IsProduct(kernel));
+}
+
+/// Share that convolutions in groups reach with cuDNN 9.19.
+double GroupedShare(const Kernel& kernel, const Machine& machine) {
+  if (kernel.groups <= 1 || !HasNewCudnn(kernel, machine)) return 1;
+  return kernel.element_bytes_in == kHalfElementBytes ? kNewHalfGroupedShare
+                                                      : kNewGroupedShare;
 }
 
 bool IsVolume(const Kernel& kernel) {
@@ -98,14 +117,15 @@ bool IsStem(const Kernel& kernel) {
 }
 
 /// Share that images of few channels reach of the rate of others.
-double StemShare(const Kernel& kernel) {
+double StemShare(const Kernel& kernel, const Machine& machine) {
   if (!IsStem(kernel)) return 1;
   const double padded =
       std::ceil(Real(kernel.channels_in) / kStemPadding) * kStemPadding;
   const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
   const double share = IsVolume(kernel) ? kVolumeStemShare
                        : kernel.window_width > kLargestStemWindow
-                           ? kLargeStemShare
+                           ? (HasNewCudnn(kernel, machine) ? kNewLargeStemShare
+                                                           : kLargeStemShare)
                            : kStemShare;
   return Real(kernel.channels_in) / padded * share *
          (is_half ? kHalfStemShare : 1);
@@ -121,17 +141,29 @@ double StridedShare(const Kernel& kernel) {
 
 /// Share of the images that are copied.
 double CopiedShare(const Kernel& kernel, const Machine& machine) {
-  if (kernel.groups == 0 || kernel.channels_last) return 0;
-  if (HasNewKernels(kernel, machine)) return IsProduct(kernel) ? 0 : 1;
+  if (kernel.groups == 0 || kernel.channels_last ||
+      !UsesTensorCores(kernel, machine)) {
+    return 0;
+  }
+  if (HasNewCudnn(kernel, machine)) {
+    return IsBatchedProduct(kernel, machine) ? 0 : 1;
+  }
   const bool is_image = kernel.channels_in <= kMostStemChannels &&
                         kernel.pass == ProductPass::kForward;
   if (is_image && !IsVolume(kernel)) return 0;
   if (ArithmeticOf(kernel, machine) == Precision::kTf32) return kConvertedShare;
-  const bool copies = IsHalf(kernel, machine) && CopiesHalfImages(machine);
-  return copies ? kConvertedHalfShare : 0;
+  return CopiesHalfImages(machine) ? kConvertedHalfShare : 0;
 }
 
 }  // namespace
+
+bool IsBatchedProduct(const Kernel& kernel, const Machine& machine) {
+  constexpr std::int64_t kVectorBytes = 16;
+  return HasNewCudnn(kernel, machine) && IsProduct(kernel) &&
+         !kernel.channels_last && kernel.pass == ProductPass::kForward &&
+         kernel.groups == 1 &&
+         kernel.positions * kernel.element_bytes_in % kVectorBytes == 0;
+}
 
 double InstructionShare(const Kernel& kernel, const Machine& machine) {
   const bool is_old = (kernel.groups > 0 && !HasNewKernels(kernel, machine)) ||
@@ -141,8 +173,8 @@ double InstructionShare(const Kernel& kernel, const Machine& machine) {
 
 double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
   if (ArithmeticOf(kernel, machine) == Precision::kTf32) {
-    return kTf32Share * StemShare(kernel) * StridedShare(kernel) *
-           InstructionShare(kernel, machine);
+    return kTf32Share * StemShare(kernel, machine) * StridedShare(kernel) *
+           GroupedShare(kernel, machine) * InstructionShare(kernel, machine);
   }
   const bool is_direct = kernel.channels_last && IsHalf(kernel, machine);
   const bool has_wide_groups =
@@ -151,14 +183,14 @@ double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
   const double share = !is_direct        ? kHalfShare
                        : has_wide_groups ? kWideGroupsShare
                                          : kChannelsLastShare;
-  return share * StemShare(kernel) * StridedShare(kernel) *
-         InstructionShare(kernel, machine);
+  return share * StemShare(kernel, machine) * StridedShare(kernel) *
+         GroupedShare(kernel, machine) * InstructionShare(kernel, machine);
 }
 
 double ConversionUs(const Kernel& kernel, const Machine& machine) {
   const double bytes = 2 * Real(kernel.bytes_in + kernel.bytes_out);
   const bool is_half = kernel.element_bytes_in == kHalfElementBytes &&
-                       HasNewKernels(kernel, machine);
+                       HasNewCudnn(kernel, machine);
   return CopiedShare(kernel, machine) * bytes / machine.bytes_per_us /
          (is_half ? kHalfConversionShare : kConversionBandwidthShare);
 }

@@ -5,6 +5,9 @@
 
 namespace foretell::cost {
 
+/// Whether a convolution runs as a product for each image, as it lies.
+bool IsBatchedProduct(const Kernel& kernel, const Machine& machine);
+
 /// Share of its peak that a machine reaches with Ampere's instructions: 1, but
 /// 0.63 for convolutions and fused attention on Hopper and B200.
 double InstructionShare(const Kernel& kernel, const Machine& machine);

@@ -131,7 +131,7 @@ double StatisticsUs(const Kernel& kernel, const Machine& machine,
 /// 64 threads (batch_norm_transform_input_kernel).
 double PlanesUs(const Kernel& kernel, const Machine& machine) {
   constexpr ThreadCycles kPlane = {150, 0.6};
-  if (kernel.channels_last || kernel.inner_extent == 0) return 0;
+  if (kernel.channels_last) return 0;
   const double elements = Real(kernel.bytes_out / kernel.element_bytes_out);
   const double plane = Real(kernel.inner_extent);
   return elements / plane * (kPlane.start + plane * kPlane.element) /
@@ -243,6 +243,7 @@ double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us) {
     case KernelClass::kGroupNorm:
       return GroupNormUs(kernel, machine, traffic_us);
     case KernelClass::kBatchNorm:
+      if (kernel.inner_extent <= 1) return 0;  // Matrices have kernels apart.
       return kernel.bytes_out == 0 ? StatisticsUs(kernel, machine, traffic_us)
                                    : PlanesUs(kernel, machine);
     case KernelClass::kSoftmax:
