@@ -161,7 +161,7 @@ bool IsBatchedProduct(const Kernel& kernel, const Machine& machine) {
   constexpr std::int64_t kVectorBytes = 16;
   return HasNewCudnn(kernel, machine) && IsProduct(kernel) &&
          !kernel.channels_last && kernel.pass == ProductPass::kForward &&
-         kernel.groups == 1 &&
+         kernel.groups == 1 && kernel.positions > 0 &&
          kernel.positions * kernel.element_bytes_in % kVectorBytes == 0;
 }
 
