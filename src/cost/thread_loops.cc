@@ -130,11 +130,11 @@ double StatisticsUs(const Kernel& kernel, const Machine& machine,
 /// Batch norm with known statistics: a block per plane of the image, at least
 /// 64 threads (batch_norm_transform_input_kernel).
 double PlanesUs(const Kernel& kernel, const Machine& machine) {
-  constexpr ThreadCycles kPlane = {150, 0.6};
+  constexpr double kLeastCycles = 150, kElementCycles = 0.6;
   if (kernel.channels_last) return 0;
   const double elements = Real(kernel.bytes_out / kernel.element_bytes_out);
   const double plane = Real(kernel.inner_extent);
-  return elements / plane * (kPlane.start + plane * kPlane.element) /
+  return elements / plane * std::max(kLeastCycles, plane * kElementCycles) /
          (machine.CyclesPerUs() * machine.sms);
 }
 
@@ -160,7 +160,7 @@ double SpatialSoftmaxUs(const Kernel& kernel, const Machine& machine) {
 /// power of two, a warp has a row (softmax_warp_forward); longer rows have a
 /// block, of 4 elements per thread and at most 1,024 threads.
 double SoftmaxUs(const Kernel& kernel, const Machine& machine) {
-  constexpr ThreadCycles kWarpRow = {15, 0.33};
+  constexpr ThreadCycles kWarpThread = {15, 0.33};
   constexpr double kBlock = 1024, kVector = 4, kThreadCycles = 6.8;
   if (kernel.row_step > 1) return SpatialSoftmaxUs(kernel, machine);
   const double length = Real(kernel.row_elements);
@@ -171,7 +171,7 @@ double SoftmaxUs(const Kernel& kernel, const Machine& machine) {
   }
   const double padded = Real(static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(kernel.row_elements))));
-  return ThreadsUs(Real(kernel.rows), padded, kWarpRow, machine);
+  return ThreadsUs(Real(kernel.rows), padded, kWarpThread, machine);
 }
 
 /// Threads of a block along a row of a scan, as their logarithm
