@@ -43,6 +43,8 @@ def figures_of(parts):
     ms = total(lambda result: result["latency"]["ms"])
     energy_j = total(lambda result: result["energy"]["j"])
     return {"latency_ms": ms, "power_w": energy_j / ms * 1e3, "energy_j": energy_j,
+            "gpu_ms": total(lambda result: result["latency"]["gpu_ms"]),
+            "dispatch_ms": total(lambda result: result["latency"]["dispatch_ms"]),
             "interval_j": [total(lambda result, end=end:
                                  result["energy"]["interval_j"][end])
                            for end in (0, 1)]}

@@ -50,8 +50,8 @@ def measured():
             row["commit"] in SIZES}
 
 
-def predicted(device, files):
-    """Latency in ms by set of sizes, level and problem."""
+def predicted_rows(device, files):
+    """Rows of `predict --csv` with a latency by set of sizes, level and problem."""
     text = foretell.run("predict", *files, "--device", device, "--torch", "2.5",
                         "--method", "analytic", "--csv", "--sandbox", "off",
                         accept=(foretell.DONE, foretell.DOES_NOT_FIT,
@@ -61,7 +61,7 @@ def predicted(device, files):
         path = pathlib.Path(row["model"])
         level, problem = path.stem.split("__", 1)
         if row["latency_ms"]:
-            found[path.parent.name, level, problem] = float(row["latency_ms"])
+            found[path.parent.name, level, problem] = row
     return found
 
 
@@ -87,10 +87,10 @@ def main():
     with published.unpacked(EXPORTS, inside="v2507") as folder:
         files = sorted(map(str, folder.rglob("*.pt2")))
         for device in options.device:
-            for key, forecast in predicted(device, files).items():
+            for key, row in predicted_rows(device, files).items():
                 truth = truths.get((device, *key))
                 if truth:
-                    pairs[device, *key] = (forecast, truth)
+                    pairs[device, *key] = (float(row["latency_ms"]), truth)
     groups = collections.defaultdict(list)
     for (device, sizes, level, _), pair in pairs.items():
         groups[device, sizes, level].append(pair)

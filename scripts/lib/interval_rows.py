@@ -1,0 +1,227 @@
+"""Published latencies and energies with their analytic predictions, of many sources.
+
+    for row in interval_rows.kept(options): row.residual
+
+Of score_a100.py (with the zoo's rows), score_kernelbench.py, score_energy.py (clean
+rows), score_field_reports.py (times of one GPU) and timm's throughput on four GPUs.
+`options.networks` is a folder of score_field_reports.py's exports or None, every
+`options.every`-th row of timm is taken, and `options.rows` is a file that keeps the
+rows, or None. Needs torch.
+"""
+
+import csv
+import dataclasses
+import itertools
+import json
+import math
+import pathlib
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "published"))
+import energy_runs  # noqa: E402
+import foretell  # noqa: E402
+import host_factor  # noqa: E402
+import make_label_set  # noqa: E402
+import published  # noqa: E402
+import score_a100  # noqa: E402
+import score_energy  # noqa: E402
+import score_field_reports  # noqa: E402
+import score_kernelbench  # noqa: E402
+import zoo_rows  # noqa: E402
+
+HALF = ("fp16", "bf16", "autocast")
+# Devices before Hopper begin with one of these.
+OLDER = re.compile("a100|a40|rtx-[34]|v100|p100|quadro")
+INSPECTED = "a100-sxm4-80gb"  # On it, operators' shares of the time are taken.
+CHUNK = 40
+TIMM_DEVICES = {"RTX-3090": "rtx-3090", "RTX-4090": "rtx-4090", "RTX-5090": "rtx-5090",
+                "RTX-PRO-6000-MaxQ": "rtx-pro-6000-maxq"}
+ANALYTIC = ("--method", "analytic")
+
+
+@dataclasses.dataclass
+class Row:
+    """A published run with its prediction."""
+    source: str
+    quantity: str  # "latency" or "energy".
+    device: str
+    mode: str
+    precision: str
+    measured: float
+    predicted: float
+    gpu_ms: float = 0       # With the next, 0 of energy.
+    dispatch_ms: float = 0
+    # The sum of squares of its operators' shares of GPU time, of KernelBench's.
+    concentration: float = 0
+
+    @property
+    def residual(self):
+        return math.log(self.measured / self.predicted)
+
+    def on_host(self, factor):
+        """About the latency on a host whose CPU time is `factor` times as long."""
+        longest = max(self.gpu_ms, self.dispatch_ms)
+        return (max(self.gpu_ms, factor * self.dispatch_ms) +
+                factor * max(0, self.predicted - longest))
+
+    @property
+    def is_benchmark(self):
+        """Whether it is one of KernelBench's problems."""
+        return self.source.startswith("kernelbench")
+
+    @property
+    def has_older_host(self):
+        return bool(OLDER.match(self.device))
+
+    @property
+    def is_host_bound(self):
+        return self.on_host(2) / self.predicted - 1 > host_factor.HOST_BOUND
+
+    def host_logs(self, factors):
+        """Logarithms of the ratios to a faster and to a slower host."""
+        below, above = factors
+        return (math.log(self.predicted / self.on_host(1 / below)),
+                math.log(self.on_host(above) / self.predicted))
+
+
+def latency_row(source, device, mode, precision, measured, result, ms=None):
+    """`ms` is that of a slice, whose own GPU time is not printed."""
+    latency = result["latency"]
+    gpu_ms, dispatch_ms = latency["gpu_ms"], latency["dispatch_ms"]
+    if ms and ms > 1.1 * dispatch_ms:
+        gpu_ms = ms
+    return Row(source, "latency", device, mode, precision, float(measured),
+               ms or latency["ms"], gpu_ms, dispatch_ms)
+
+
+def a100_rows(_):
+    rows = [row for row in [*published.rows(score_a100.RUNS), *zoo_rows.rows()]
+            if row["latency_ms"]]
+    with (published.unpacked(score_a100.TRACES, "*.pt") as traces,
+          tempfile.TemporaryDirectory() as folder):
+        hosts = {1.0: host_factor.write_host(pathlib.Path(folder), 1.0)}
+        predictions = score_a100.Predictions(traces, hosts, rows)
+        for row in rows:
+            result = predictions.of(row, 1.0)
+            ms = score_a100.latency_of(result, row) if row["slice"] else None
+            made = latency_row(score_a100.host_of(row), row["device"], row["mode"],
+                               row["precision"], row["latency_ms"], result, ms)
+            copied = 0 if ms else score_a100.copy_ms(row)
+            yield dataclasses.replace(made, predicted=made.predicted + copied,
+                                      gpu_ms=made.gpu_ms + copied)
+
+
+def documents(text):
+    """JSON documents, one after another."""
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text.rstrip()):
+        document, at = decoder.raw_decode(text, at + len(text[at:]) -
+                                          len(text[at:].lstrip()))
+        yield document
+
+
+def concentrations(files):
+    """By file, the sum of squares of the operators' shares of GPU time."""
+    found = {}
+    for chunk in itertools.batched(files, CHUNK):
+        text = foretell.run("inspect", *chunk, "--format", "json", "--device",
+                            INSPECTED, "--sandbox", "off",
+                            accept=(foretell.DONE, foretell.MODEL_FAILED))
+        for document in documents(text):
+            times = [node["gpu_us"] for node in document["cost"]]
+            whole = sum(times) or 1
+            found[document["graph"]["name"]] = sum((us / whole) ** 2 for us in times)
+    return found
+
+
+def kernelbench_rows(_):
+    truths = score_kernelbench.measured()
+    with published.unpacked(score_kernelbench.EXPORTS, inside="v2507") as folder:
+        files = sorted(map(str, folder.rglob("*.pt2")))
+        shares = concentrations(files)
+        for device in sorted(set(score_kernelbench.DEVICES.values())):
+            found = score_kernelbench.predicted_rows(device, files)
+            for key, row in found.items():
+                if (device, *key) in truths:
+                    yield Row(f"kernelbench {key[0]}, {device}", "latency", device,
+                              "inference", "fp32", truths[device, *key],
+                              *(float(row[name]) for name in
+                                ("latency_ms", "gpu_ms", "dispatch_ms")),
+                              shares.get(row["model"], 0))
+
+
+def energy_rows(_):
+    runs = [run for source in energy_runs.SOURCES for run in source()
+            if not run.unclean]
+    for run, figures in score_energy.predictions_of(runs):
+        about = (run.flags[run.flags.index("--device") + 1],
+                 "training" if "training" in run.flags else "inference",
+                 "fp16" if "fp16" in run.flags else "fp32")
+        if run.latency_ms:
+            yield Row(run.group, "latency", *about, run.latency_ms,
+                      *(figures[name] for name in
+                        ("latency_ms", "gpu_ms", "dispatch_ms")))
+        if run.energy_j:
+            yield Row(run.group, "energy", *about, run.energy_j, figures["energy_j"])
+
+
+def field_rows(options):
+    """Times of one GPU."""
+    folder = options.networks or pathlib.Path()
+    predictor = score_field_reports.Predictor(folder)
+    for row in published.rows(score_field_reports.REPORTS):
+        if row["kind"] != "ms" or score_field_reports.why_not(row):
+            continue
+        words = score_field_reports.words_of(row)
+        is_there = words[1].startswith("zoo:") or (folder / words[1]).exists()
+        if not is_there or "--parallel" in words:
+            continue
+        try:
+            result = predictor.result((*predictor.words(row), *ANALYTIC))
+        except foretell.Failure as failure:
+            print(f"{row['id']}: {failure}", file=sys.stderr)
+            continue
+        precision = "autocast" if "--autocast" in words else result["precision"]
+        yield latency_row(row["source"], result["device"], result["mode"],
+                          precision, row["value"], result)
+
+
+def timm_rows(options):
+    """Inference under autocast."""
+    with published.unpacked(published.ONNX_NETWORKS) as folder:
+        rows = make_label_set.without_other_networks(published.THROUGHPUT,
+                                                     published.truth(folder))
+        rows = [row for row in rows if row["mode"] == "inference" and
+                row["memory_format"] == "nchw"]
+        for row in rows[::options.every]:
+            path, device = folder / f"{row['model']}.onnx", TIMM_DEVICES[row["device"]]
+            version = re.search(r"\d+\.\d+", row["framework"])[0]
+            if not path.exists():
+                continue
+            try:
+                (result,) = foretell.run_json(
+                    "predict", path, "--batch", row["batch"], "--autocast",
+                    "--precision", "fp16", "--torch", version, "--device", device,
+                    *ANALYTIC, "--json")["results"]
+            except foretell.Failure:  # Its batch is baked in.
+                continue
+            yield latency_row(f"timm, {device}", device, "inference", "autocast",
+                              row["latency_ms"], result)
+
+
+def kept(options):
+    """Those of the file, or collected and written to it."""
+    if options.rows and options.rows.exists():
+        return [Row(*(kind(row[field.name]) for field in dataclasses.fields(Row)
+                      for kind in [field.type]))
+                for row in published.rows(options.rows)]
+    rows = [row for source in (a100_rows, kernelbench_rows, energy_rows, field_rows,
+                               timm_rows) for row in source(options)]
+    if options.rows:
+        with options.rows.open("w", newline="") as file:
+            table = csv.writer(file)
+            table.writerow(field.name for field in dataclasses.fields(Row))
+            table.writerows(map(dataclasses.astuple, rows))
+    return rows

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Says how wide the intervals of latency and energy have to be, by sources left out.
+
+    scripts/published/fit_intervals.py [--rows FILE] [--every N] [--networks FOLDER]
+
+Takes the published runs of scripts/lib/interval_rows.py with their analytic
+predictions: of timm's throughput every N-th row (default 60), of strangers' reports
+those that need an export only if FOLDER has it. Prints in Markdown, for each regime,
+rows and sources; the factors below and above a prediction that
+src/answer/interval_width.cc has; the percentage of rows that the factors fitted to the
+other sources hold, and their median width (upper over lower end). A factor is a
+quantile in which a source weighs as the square root of its rows; of the quantiles the
+table takes those of the smallest width that hold 88 % of the sources left out, and 5 %
+at either end if none do. What one operator adds, in proportion to the square root of
+the sum of the operators' squared shares of GPU time, is fitted to KernelBench's
+operators and chains; the spread of hosts to rows that the host decides; both beyond
+what the factors of a network explain. --rows keeps what was collected in FILE, and
+reads it if it is there. Needs torch.
+"""
+
+import argparse
+import bisect
+import collections
+import itertools
+import math
+import pathlib
+import statistics
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import foretell  # noqa: E402
+import interval_rows  # noqa: E402
+import published  # noqa: E402
+
+COVERAGE = 0.88
+# Shares of rows that may be beyond one end.
+BEYOND = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1)
+
+
+def quantile(groups, share):
+    """Of all values; a group weighs as the square root of their number."""
+    values = sorted((value, len(group) ** -0.5) for group in groups
+                    for value in group)
+    sums = list(itertools.accumulate(weight for _, weight in values))
+    return values[min(len(values) - 1, bisect.bisect_left(sums, share * sums[-1]))][0]
+
+
+class Network:
+    """Factors of a network that the GPU decides: a row's residual alone."""
+    def __init__(self, title, holds):
+        self.title, self.holds = title, holds
+
+    def needed(self, row):
+        """Logarithms of the factors that hold the row; one of them is 0."""
+        return max(0, -row.residual), max(0, row.residual)
+
+    def logs(self, row, factors):
+        """Of the interval's ends."""
+        return tuple(map(math.log, factors))
+
+
+class Added(Network):
+    """Factors on top of those of a network, times a share of each row."""
+
+    def __init__(self, title, holds, base):
+        super().__init__(title, holds)
+        self.base = base
+
+    def share(self, row, end):
+        return math.sqrt(row.concentration)
+
+    def needed(self, row):
+        return tuple(
+            math.sqrt(max(0, one ** 2 - math.log(self.base[end]) ** 2)) /
+            max(self.share(row, end), 0.01)
+            for end, one in enumerate(super().needed(row)))
+
+    def added(self, row, factors):
+        return tuple(math.log(factor) * self.share(row, end)
+                     for end, factor in enumerate(factors))
+
+    def logs(self, row, factors):
+        return tuple(math.hypot(math.log(one), other)
+                     for one, other in zip(self.base, self.added(row, factors)))
+
+
+class Hosts(Added):
+    """How fast a host may be; a row's share is what the host decides, half at least
+    of such rows."""
+
+    def share(self, row, end):
+        return max(0.5, row.host_logs((2, 2))[end] / math.log(2))
+
+    def added(self, row, factors):
+        return row.host_logs(factors)
+
+
+def is_network(row):
+    return (row.quantity == "latency" and not row.is_host_bound and
+            not row.is_benchmark)
+
+
+def networks():
+    inference = "network, inference, "
+    return [
+        Network(inference + "32 bits", lambda row: is_network(row) and
+                row.mode == "inference" and row.precision not in interval_rows.HALF),
+        Network(inference + "16 bits", lambda row: is_network(row) and
+                row.mode == "inference" and row.precision in interval_rows.HALF),
+        Network("network, training", lambda row: is_network(row) and
+                row.mode == "training"),
+        Network("energy", lambda row: row.quantity == "energy")]
+
+
+def additions(base):
+    def has_host(row):
+        return row.quantity == "latency" and row.is_host_bound
+
+    return [
+        Added("added by one operator", lambda row: row.is_benchmark and
+              not row.is_host_bound, base),
+        Hosts("spread of hosts before Hopper", lambda row: has_host(row) and
+              row.has_older_host, base),
+        Hosts("spread of hosts since Hopper", lambda row: has_host(row) and
+              not row.has_older_host, base)]
+
+
+def groups_of(rows):
+    groups = collections.defaultdict(list)
+    for row in rows:
+        groups[row.source].append(row)
+    return groups
+
+
+def fitted(needed, beyond):
+    """The factors beyond which such shares of the rows are, below and above."""
+    return tuple(math.exp(quantile([group[end] for group in needed],
+                                   1 - beyond[end])) for end in (0, 1))
+
+
+def left_out(regime, groups, needed, beyond):
+    """Of every row whether the factors of other sources hold it, and their width."""
+    held, widths = [], []
+    for source, members in groups.items():
+        others = fitted([logs for other, logs in needed.items() if other != source],
+                        beyond)
+        for row in members:
+            below, above = regime.logs(row, others)
+            held.append(-below <= row.residual <= above)
+            widths.append(math.exp(below + above))
+    return statistics.fmean(held), statistics.median(widths)
+
+
+def print_regime(regime, rows):
+    """The narrowest that hold enough of the sources left out; returns the factors."""
+    groups = groups_of(row for row in rows if regime.holds(row))
+    needed = {source: list(zip(*map(regime.needed, members)))
+              for source, members in groups.items()}
+    outcomes = {beyond: left_out(regime, groups, needed, beyond)
+                for beyond in itertools.product(BEYOND, repeat=2)}
+    enough = [one for one, (held, _) in outcomes.items() if held >= COVERAGE]
+    beyond = min(enough, key=lambda one: outcomes[one][1], default=(0.05, 0.05))
+    held, width = outcomes[beyond]
+    factors = fitted(needed.values(), beyond)
+    print(f"| {regime.title} | {sum(map(len, groups.values()))} | {len(groups)} | "
+          f"{factors[0]:.2f} | {factors[1]:.2f} | {100 * held:.0f} | ×{width:.2f} |")
+    return factors
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=pathlib.Path)
+    parser.add_argument("--every", type=int, default=60)
+    parser.add_argument("--networks", type=pathlib.Path)
+    options = parser.parse_args()
+    published.need(published.TABLES, published.MODELS)
+    rows = interval_rows.kept(options)
+    print("| regime | rows | sources | below | above | held % | width |\n"
+          "|---|---|---|---|---|---|---|")
+    factors = [print_regime(regime, rows) for regime in networks()]
+    for regime in additions(factors[0]):
+        print_regime(regime, rows)
+
+
+if __name__ == "__main__":
+    foretell.main(main)
