@@ -10,6 +10,7 @@
 #include "foretell/predictor.h"
 #include "src/answer/caveats.h"
 #include "src/answer/follow_power_limit.h"
+#include "src/answer/interval_width.h"
 #include "src/answer/learned_figures.h"
 #include "src/answer/least_figures.h"
 #include "src/answer/slices.h"
@@ -24,13 +25,6 @@
 namespace foretell {
 namespace {
 
-/// The published latencies of convolutional networks lie within a factor of
-/// two of the estimate; nothing has been fitted to them. A prior.
-constexpr double kLatencyFactor = 2.0;
-/// Contains 176 of 178 clean published rows of energy, none of which was fitted
-/// to (docs/energy.md).
-constexpr double kEnergyFactor = 2.0;
-
 /// Adds a constant to the context; no context is smaller than nothing.
 void MoveContext(double mib, MemoryBreakdown& memory) {
   const auto bytes =
@@ -44,11 +38,12 @@ void MoveContext(double mib, MemoryBreakdown& memory) {
 
 /// `fast` and `slow` are of the fastest and the slowest possible host; only the
 /// host differs between the three.
-Figure AnalyticFigure(double value, double factor, double fast, double slow) {
+Figure AnalyticFigure(double value, const WidthFactors& factors, double fast,
+                      double slow) {
   if (!(fast > 0)) return {.value = value, .interval = {value, value}};
   return {.value = value,
-          .interval = {value / JointFactor(factor, value / fast),
-                       value * JointFactor(factor, slow / value)}};
+          .interval = {value / JointFactor(factors.below, value / fast),
+                       value * JointFactor(factors.above, slow / value)}};
 }
 
 std::int64_t GpusOf(const OperatorGraph& graph) {
@@ -176,13 +171,15 @@ void Predictor::PutAnalyticTimes(Prediction& prediction) const {
     return cost::EstimateOnHost(prediction.cost, device_, options_.cost,
                                 slowdown);
   };
-  const CostEstimate fast = on_host(1 / options_.host.spread);
-  const CostEstimate slow = on_host(options_.host.spread);
-  prediction[Target::kLatency] =
-      AnalyticFigure(prediction.cost.latency_ms, kLatencyFactor,
-                     fast.latency_ms, slow.latency_ms);
+  const WidthFactors host = HostFactors(options_.host, device_);
+  const CostEstimate fast = on_host(1 / host.below);
+  const CostEstimate slow = on_host(host.above);
+  prediction[Target::kLatency] = AnalyticFigure(
+      prediction.cost.latency_ms, ModelFactors(prediction, Target::kLatency),
+      fast.latency_ms, slow.latency_ms);
   prediction[Target::kEnergy] = AnalyticFigure(
-      prediction.cost.energy_j, kEnergyFactor, fast.energy_j, slow.energy_j);
+      prediction.cost.energy_j, ModelFactors(prediction, Target::kEnergy),
+      fast.energy_j, slow.energy_j);
 }
 
 void Predictor::RequireTraced(const OperatorGraph& graph) const {

@@ -74,7 +74,12 @@ std::string SpeedText(const Report& report) {
   if (rate.tokens_per_s) {
     text += fmt::format(", {} tokens/s", FormatSignificant(*rate.tokens_per_s));
   }
-  return fmt::format("{}, {}", text, BoundText(report.prediction.bound));
+  const Prediction& prediction = report.prediction;
+  const bool is_open = prediction.bound == StepBound::kHost &&
+                       prediction.host == HostSpec{} &&
+                       !latency.source.IsLearned();
+  return fmt::format("{}, {}{}", text, BoundText(prediction.bound),
+                     is_open ? ", narrower with --host" : "");
 }
 
 std::string EnergyText(const Report& report) {

@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <string>
 #include <utility>
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "src/answer/interval_width.h"
+#include "src/core/statistics.h"
 
 namespace foretell {
 namespace {
@@ -84,9 +85,12 @@ TEST(Predictor, SaysWhatAStepInGradModeTakes) {
                    with[Target::kMemory].value + 100);
 }
 
-void ExpectTwoEitherWay(const Figure& figure) {
-  EXPECT_DOUBLE_EQ(figure.interval.lo, figure.value / 2);
-  EXPECT_DOUBLE_EQ(figure.interval.hi, figure.value * 2);
+/// Expects the interval of a host that is known exactly.
+void ExpectModelFactors(const Prediction& prediction, Target target) {
+  const WidthFactors factors = ModelFactors(prediction, target);
+  const Figure& figure = prediction[target];
+  EXPECT_NEAR(figure.value / figure.interval.lo, factors.below, 1e-9);
+  EXPECT_NEAR(figure.interval.hi / figure.value, factors.above, 1e-9);
 }
 
 TEST(Predictor, GivesIntervalsThatHoldTheValue) {
@@ -95,8 +99,8 @@ TEST(Predictor, GivesIntervalsThatHoldTheValue) {
       static_cast<double>(prediction.memory.total) / kMebibyte;
   EXPECT_LT(prediction[Target::kMemory].interval.lo, total_mib);
   EXPECT_GT(prediction[Target::kMemory].interval.hi, total_mib);
-  ExpectTwoEitherWay(prediction[Target::kLatency]);
-  ExpectTwoEitherWay(prediction[Target::kEnergy]);
+  ExpectModelFactors(prediction, Target::kLatency);
+  ExpectModelFactors(prediction, Target::kEnergy);
 }
 
 /// What kNetwork takes on a host, called from C++.
@@ -148,29 +152,39 @@ TEST(Predictor, HasACopyOnAnotherHost) {
 }
 
 TEST(Predictor, WidensIntervalsByWhatTheHostLeavesOpen) {
-  ExpectTwoEitherWay(OnHost({.spread = 1})[Target::kLatency]);
-  const Figure unnamed = OnHost({})[Target::kLatency];
-  // Half and twice the CPU time, as predictions of their own.
-  const double fast = OnHost({.factor = 0.5})[Target::kLatency].value;
-  const double slow = OnHost({.factor = 2})[Target::kLatency].value;
-  const auto joint = [](double ratio) {
-    return std::exp(
-        std::sqrt(std::pow(std::log(2), 2) + std::pow(std::log(ratio), 2)));
+  const Prediction prediction = OnHost({.name = "open", .spread = 3});
+  const Figure& open = prediction[Target::kLatency];
+  const WidthFactors model = ModelFactors(prediction, Target::kLatency);
+  // A third of the CPU time and thrice it, as predictions of their own.
+  const double fast = OnHost({.factor = 1.0 / 3})[Target::kLatency].value;
+  const double slow = OnHost({.factor = 3})[Target::kLatency].value;
+  EXPECT_NEAR(open.value / open.interval.lo,
+              JointFactor(model.below, open.value / fast), 1e-9);
+  EXPECT_NEAR(open.interval.hi / open.value,
+              JointFactor(model.above, slow / open.value), 1e-9);
+}
+
+TEST(Predictor, WidensIntervalsMostWhereAnUnknownHostDecides) {
+  const auto widening = [](const Prediction& prediction) {
+    const WidthFactors model = ModelFactors(prediction, Target::kLatency);
+    const Interval& interval = prediction[Target::kLatency].interval;
+    return interval.hi / interval.lo / (model.below * model.above);
   };
-  EXPECT_NEAR(unnamed.value / unnamed.interval.lo, joint(unnamed.value / fast),
-              1e-9);
-  EXPECT_NEAR(unnamed.interval.hi / unnamed.value, joint(slow / unnamed.value),
-              1e-9);
-  EXPECT_GT(unnamed.interval.hi / unnamed.value, 2.02);
+  const Prediction host_bound = OnHost({.factor = 3});
+  ASSERT_EQ(host_bound.bound, StepBound::kHost);
+  EXPECT_GT(widening(host_bound),
+            widening(OnHost({.name = "mine", .factor = 3, .spread = 1.1})));
+  EXPECT_GT(widening(host_bound), widening(OnHost({}, GpuBound())));
 }
 
 TEST(Predictor, LeavesIntervalsWhereTheGpuDecides) {
   const Prediction prediction = OnHost({}, GpuBound());
   ASSERT_GT(prediction.cost.gpu_ms, 20 * prediction.cost.dispatch_ms);
   EXPECT_EQ(prediction.bound, StepBound::kGpu);
+  const WidthFactors model = ModelFactors(prediction, Target::kLatency);
   const Figure& latency = prediction[Target::kLatency];
-  EXPECT_NEAR(latency.interval.hi / latency.value, 2, 0.01);
-  EXPECT_NEAR(latency.value / latency.interval.lo, 2, 0.01);
+  EXPECT_NEAR(latency.interval.hi / latency.value, model.above, 0.01);
+  EXPECT_NEAR(latency.value / latency.interval.lo, model.below, 0.01);
 }
 
 TEST(Predictor, RefusesAHostThatNoneCanBe) {

@@ -132,7 +132,8 @@ TEST(FormatReports, SaysWhatTheStepWaitsFor) {
   report.prediction.bound = StepBound::kHost;
   EXPECT_EQ(LineOf(InFull(report), "host-bound"),
             "    host-bound 0.123 ms of kernels, 4.56 ms of CPU launch time");
-  EXPECT_THAT(LineOf(InFull(report), "speed"), EndsWith(", host-bound"));
+  EXPECT_THAT(LineOf(InFull(report), "speed"),
+              EndsWith(", host-bound, narrower with --host"));
   Report other = report;
   other.prediction.bound = StepBound::kGpu;
   EXPECT_THAT(LineOf(InFull(other), "GPU-bound"),

@@ -103,9 +103,11 @@ class Host(unittest.TestCase):
             return high / low
 
         self.put("typical", 1, spread=1)
-        self.assertAlmostEqual(width("--host", "typical"), 4, delta=0.01)
-        self.assertGreater(width(), 5)
-        self.assertLess(width(), 8)
+        known = width("--host", "typical")
+        self.assertGreater(known, 1.4)
+        self.assertLess(known, 3)
+        self.assertGreater(width(), 1.2 * known)
+        self.assertLess(width(), 6)
 
     def test_every_command_that_predicts_takes_a_host(self):
         path = self.put("slow", 20)

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "foretell/device.h"
+#include "foretell/host.h"
+#include "foretell/prediction.h"
+
+namespace foretell {
+
+/// The true value should lie between value / below and value * above; both
+/// >= 1.
+struct WidthFactors {
+  double below = 1;
+  double above = 1;
+};
+
+/// How far the measured value may be from the analytic latency or energy of
+/// `prediction` on a known host, from its run, GPUs and cost. The more of the
+/// GPU's time few operators take, the wider: errors of many even out.
+WidthFactors ModelFactors(const Prediction& prediction, Target target);
+
+/// How much faster (`below`) or slower (`above`) the host may be than `host`:
+/// by its spread, or what published runs on such devices say if it is the
+/// typical host.
+WidthFactors HostFactors(const HostSpec& host, const DeviceSpec& device);
+
+}  // namespace foretell

@@ -1,0 +1,105 @@
+#include "src/answer/interval_width.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace foretell {
+namespace {
+
+/// Of a step whose operators take such times on the GPU.
+Prediction WithTimes(const std::vector<double>& gpu_us, Run run = {}) {
+  Prediction prediction{.run = run};
+  for (const double us : gpu_us) {
+    prediction.cost.nodes.push_back({.gpu_us = us});
+  }
+  return prediction;
+}
+
+const std::vector<double> kManyEqual(10000, 1.0);
+
+double Width(const WidthFactors& factors) {
+  return factors.below * factors.above;
+}
+
+TEST(IntervalWidth, HoldsTheValueOfEveryRun) {
+  for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
+    for (const Precision precision : {Precision::kFp32, Precision::kTf32,
+                                      Precision::kFp16, Precision::kBf16}) {
+      for (const Target target : {Target::kLatency, Target::kEnergy}) {
+        const WidthFactors factors = ModelFactors(
+            WithTimes({1, 2}, {.mode = mode, .precision = precision}), target);
+        EXPECT_GE(factors.below, 1);
+        EXPECT_GE(factors.above, 1);
+        EXPECT_GT(Width(factors), 1);
+      }
+    }
+  }
+}
+
+TEST(IntervalWidth, IsWiderTheFewerOperatorsTakeTheTime) {
+  const double many =
+      Width(ModelFactors(WithTimes(kManyEqual), Target::kLatency));
+  const double four =
+      Width(ModelFactors(WithTimes({1, 1, 1, 1}), Target::kLatency));
+  const double unequal =
+      Width(ModelFactors(WithTimes({9, 1, 1, 1}), Target::kLatency));
+  const double one = Width(ModelFactors(WithTimes({3}), Target::kLatency));
+  EXPECT_LT(many, four);
+  EXPECT_LT(four, unequal);
+  EXPECT_LT(unequal, one);
+  // Views take no time.
+  EXPECT_DOUBLE_EQ(Width(ModelFactors(WithTimes({3, 0, 0}), Target::kLatency)),
+                   one);
+}
+
+TEST(IntervalWidth, IsThatOfNetworksWhereNothingRuns) {
+  const WidthFactors none = ModelFactors(WithTimes({}), Target::kLatency);
+  const WidthFactors many =
+      ModelFactors(WithTimes(kManyEqual), Target::kLatency);
+  EXPECT_NEAR(none.below, many.below, 1e-3);
+  EXPECT_NEAR(none.above, many.above, 1e-3);
+}
+
+TEST(IntervalWidth, IsWiderIn16Bits) {
+  const auto width = [](const foretell::Run& run) {
+    return Width(ModelFactors(WithTimes(kManyEqual, run), Target::kLatency));
+  };
+  const double half = width({.precision = Precision::kFp16});
+  EXPECT_GT(half, width({}));
+  EXPECT_DOUBLE_EQ(width({.precision = Precision::kBf16}), half);
+  EXPECT_DOUBLE_EQ(width({.autocast = true}), half);
+}
+
+TEST(IntervalWidth, IsWiderOnSeveralGpus) {
+  Prediction shared = WithTimes(kManyEqual);
+  shared.gpus = 8;
+  for (const Target target : {Target::kLatency, Target::kEnergy}) {
+    EXPECT_GT(Width(ModelFactors(shared, target)),
+              Width(ModelFactors(WithTimes(kManyEqual), target)));
+  }
+}
+
+TEST(IntervalWidth, TakesAKnownHostAtItsSpread) {
+  const DeviceSpec older{.compute_capability = 80};
+  const DeviceSpec newer{.compute_capability = 90};
+  for (const DeviceSpec* device : {&older, &newer}) {
+    const WidthFactors known =
+        HostFactors({.name = "mine", .factor = 1.2, .spread = 1.1}, *device);
+    EXPECT_EQ(known.below, 1.1);
+    EXPECT_EQ(known.above, 1.1);
+  }
+}
+
+TEST(IntervalWidth, ExpectsFasterHostsOfNewerDevices) {
+  const WidthFactors older = HostFactors({}, {.compute_capability = 89});
+  const WidthFactors newer = HostFactors({}, {.compute_capability = 90});
+  EXPECT_GT(newer.below, older.below);
+  for (const WidthFactors& factors : {older, newer}) {
+    EXPECT_GE(factors.below, 1);
+    EXPECT_GE(factors.above, 1);
+  }
+}
+
+}  // namespace
+}  // namespace foretell
