@@ -11,7 +11,6 @@ rows, or None. Needs torch.
 
 import csv
 import dataclasses
-import itertools
 import json
 import math
 import pathlib
@@ -125,7 +124,8 @@ def documents(text):
 def concentrations(files):
     """By file, the sum of squares of the operators' shares of GPU time."""
     found = {}
-    for chunk in itertools.batched(files, CHUNK):
+    for at in range(0, len(files), CHUNK):
+        chunk = files[at:at + CHUNK]
         text = foretell.run("inspect", *chunk, "--format", "json", "--device",
                             INSPECTED, "--sandbox", "off",
                             accept=(foretell.DONE, foretell.MODEL_FAILED))
