@@ -120,7 +120,7 @@ inline constexpr TermLayout kKernelGraphLayout = [] {
 inline constexpr TermLayout kReplayLayout = {.target = Target::kMemory,
                                              .num_classes = kNumReplayClasses,
                                              .num_totals = kNumReplayTotals};
-inline constexpr int kKernelListVersion = 4;
+inline constexpr int kKernelListVersion = 3;
 /// In the order of TermSet.
 inline constexpr auto kTermSets = std::to_array<TermSetRow>({
     {TermSet::kKernels, "kernels", kKernelListVersion, kKernelLayout,
