@@ -113,8 +113,8 @@ double GroupNormUs(const Kernel& kernel, const Machine& machine,
 }
 
 /// Statistics of a batch norm. In 16 bits PyTorch computes them; else cuDNN
-/// does, and writes the results in the same kernel; returns what its time exceeds
-/// the traffic of those, two passes, by.
+/// does, and writes the results in the same kernel; returns what its time
+/// exceeds the traffic of those, two passes, by.
 double StatisticsUs(const Kernel& kernel, const Machine& machine,
                     double traffic_us) {
   constexpr double kCudnnStepCycles = 563, kOtherPasses = 2;
