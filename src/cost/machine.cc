@@ -46,6 +46,15 @@ double PowerLimit(const DeviceSpec& device, const Run& run) {
   return limit;
 }
 
+/// The peak rate that the data sheet states.
+double SheetTflops(const DeviceSpec& device, Precision precision) {
+  const auto peak = device.peak_tflops.find(precision);
+  if (peak == device.peak_tflops.end() || !(peak->second > 0)) {
+    Refuse(device, "no peak rate for " + std::string(PrecisionName(precision)));
+  }
+  return peak->second;
+}
+
 }  // namespace
 
 bool Machine::HasTf32Units() const {
@@ -75,12 +84,7 @@ double Machine::FlopsPerUs(Precision precision) const {
     return reached->second / kReachedShareOfPeak * kFlopsPerUsOfATflops *
            share * clock;
   }
-  const auto peak = device->peak_tflops.find(precision);
-  if (peak == device->peak_tflops.end() || !(peak->second > 0)) {
-    Refuse(*device,
-           "no peak rate for " + std::string(PrecisionName(precision)));
-  }
-  return peak->second * kFlopsPerUsOfATflops * share * clock;
+  return SheetTflops(*device, precision) * kFlopsPerUsOfATflops * share * clock;
 }
 
 double Machine::LanesPerSm() const {
@@ -91,10 +95,8 @@ double Machine::LanesPerSm() const {
 }
 
 double Machine::CyclesPerUs() const {
-  const double lanes = sms * LanesPerSm();
-  Machine by_data_sheet = *this;
-  by_data_sheet.use_measured_rates = false;
-  return by_data_sheet.FlopsPerUs(Precision::kFp32) / (2 * lanes);
+  return SheetTflops(*device, Precision::kFp32) * kFlopsPerUsOfATflops * share *
+         clock / (2 * sms * LanesPerSm());
 }
 
 Machine MakeMachine(const DeviceSpec& device, const CostOptions& options) {

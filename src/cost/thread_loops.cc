@@ -57,6 +57,17 @@ double Waves(double blocks, double threads, const Machine& machine) {
   return std::max(1.0, blocks / resident);
 }
 
+/// Time of blocks that need `cycles` each, one wave after the other.
+double BlocksUs(double blocks, double threads, double cycles,
+                const Machine& machine) {
+  return Waves(blocks, threads, machine) * cycles / machine.CyclesPerUs();
+}
+
+/// Steps in which a block of kBlockThreads goes over a row.
+double StepsOf(const Kernel& kernel) {
+  return std::ceil(Real(kernel.row_elements) / kBlockThreads);
+}
+
 double ThreadsUs(double threads, double elements, const ThreadCycles& cycles,
                  const Machine& machine) {
   const double each = cycles.element * kHopperLanes / machine.LanesPerSm();
@@ -92,16 +103,14 @@ double LayerNormUs(const Kernel& kernel, const Machine& machine) {
   constexpr double kThreads = 128, kVector = 4, kStepCycles = 2050;
   const double steps =
       std::ceil(Real(kernel.row_elements) / (kThreads * kVector));
-  return Waves(Real(kernel.rows), kThreads, machine) * steps * kStepCycles /
-         machine.CyclesPerUs();
+  return BlocksUs(Real(kernel.rows), kThreads, steps * kStepCycles, machine);
 }
 
 /// Welford's means by a block per group of an image or channel.
 double MomentsUs(const Kernel& kernel, const Machine& machine) {
   constexpr double kStepCycles = 815;
-  const double steps = std::ceil(Real(kernel.row_elements) / kBlockThreads);
-  return Waves(Real(kernel.rows), kBlockThreads, machine) * steps *
-         kStepCycles / machine.CyclesPerUs();
+  return BlocksUs(Real(kernel.rows), kBlockThreads,
+                  StepsOf(kernel) * kStepCycles, machine);
 }
 
 /// Group norm: what fills the GPU, two of three passes over the elements, comes
@@ -121,10 +130,9 @@ double StatisticsUs(const Kernel& kernel, const Machine& machine,
   if (kernel.element_bytes_in == kHalfElementBytes) {
     return MomentsUs(kernel, machine);
   }
-  const double steps = std::ceil(Real(kernel.row_elements) / kBlockThreads);
-  const double us = Waves(Real(kernel.rows), ThreadsPerSm(machine), machine) *
-                    steps * kCudnnStepCycles / machine.CyclesPerUs();
-  return us - kOtherPasses * traffic_us;
+  return BlocksUs(Real(kernel.rows), ThreadsPerSm(machine),
+                  StepsOf(kernel) * kCudnnStepCycles, machine) -
+         kOtherPasses * traffic_us;
 }
 
 /// Batch norm with known statistics: a block per plane of the image, at least
@@ -152,8 +160,8 @@ double SpatialSoftmaxUs(const Kernel& kernel, const Machine& machine) {
     shares /= 2;
   }
   const double blocks = Real(kernel.rows) / step * std::ceil(step / neighbours);
-  return Waves(blocks, neighbours * shares, machine) *
-         std::ceil(length / shares) * kStepCycles / machine.CyclesPerUs();
+  return BlocksUs(blocks, neighbours * shares,
+                  std::ceil(length / shares) * kStepCycles, machine);
 }
 
 /// Softmax along the last dimension. Up to 1,024 elements, rounded up to a
@@ -166,8 +174,8 @@ double SoftmaxUs(const Kernel& kernel, const Machine& machine) {
   const double length = Real(kernel.row_elements);
   if (length > kBlock) {
     const double threads = std::min(kBlock, std::floor(length / kVector));
-    return Waves(Real(kernel.rows), threads, machine) * threads *
-           kThreadCycles / machine.CyclesPerUs();
+    return BlocksUs(Real(kernel.rows), threads, threads * kThreadCycles,
+                    machine);
   }
   const double padded = Real(static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(kernel.row_elements))));
@@ -195,15 +203,14 @@ double ScanUs(const Kernel& kernel, const Machine& machine) {
   if (step > 1) {
     const double threads = std::min(step, kBlockThreads);
     const double blocks = Real(kernel.rows) / step * std::ceil(step / threads);
-    return Waves(blocks, threads, machine) * Real(kernel.row_elements) *
-           kOuterStepCycles / machine.CyclesPerUs();
+    return BlocksUs(blocks, threads,
+                    Real(kernel.row_elements) * kOuterStepCycles, machine);
   }
   const double along =
       std::exp2(LogScanThreads(kernel.rows, kernel.row_elements));
   const double chunks = std::ceil(Real(kernel.row_elements) / (2 * along));
   const double blocks = std::ceil(Real(kernel.rows) * along / kBlockThreads);
-  return Waves(blocks, kBlockThreads, machine) * chunks * kChunkCycles /
-         machine.CyclesPerUs();
+  return BlocksUs(blocks, kBlockThreads, chunks * kChunkCycles, machine);
 }
 
 /// A recurrent layer whose weights stay on chip goes from step to step
@@ -217,7 +224,7 @@ double PersistentLayerUs(const Kernel& kernel, const Machine& machine) {
 /// warp side by side (setReduceConfig in aten/src/ATen/native/cuda/Reduce.cuh).
 double SumUs(const Kernel& kernel, const Machine& machine) {
   constexpr double kWarp = 32, kBlockCycles = 3700;
-  if (!kernel.variant || kernel.rows == 0) return 0;
+  if (!kernel.variant) return 0;
   const auto power = [](std::int64_t n) {
     return Real(static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(n))));

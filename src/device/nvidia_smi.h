@@ -21,7 +21,7 @@ struct SmiGpu {
 /// --format=csv` with its line of headers.
 ///
 /// Throws Error(kCorrupt) that names `origin`, the line and the value for a
-/// number that is none, several models of GPUs or text of another kind.
+/// number that does not parse, several models of GPUs or text of another kind.
 SmiGpu ReadNvidiaSmi(std::string_view text, std::string_view origin);
 
 }  // namespace foretell::device
