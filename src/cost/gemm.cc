@@ -26,6 +26,13 @@
 // products show both (fit_cost_table.py), but 30 on an RTX 3090, which
 // multiplies less per cycle.
 //
+// Rows that do not begin on a multiple of 16 bytes are loaded in pieces of 4 or
+// 2 bytes (the align2 and align1 kernels of cuBLAS), of which a multiprocessor
+// takes kLoadsPerCycle: an H100 multiplies 3001 x 3001 matrices of BF16 five
+// times slower than those of 3008 x 3008. Tiles of 64 x 64 to 256 x 128, of
+// elements of 2 and of 4 bytes, all load 2.4 to 3.9 pieces per cycle there
+// (kinds.jsonl.gz); that other GPUs do, too, is assumed.
+//
 // Kernels for convolutions on tensor cores have no start of their own: it is
 // part of the share in tensor_convolution.cc. Those on FP32 lanes have tiles as
 // narrow as 32 that still run near the peak, cost as much as 12 more elements
@@ -109,6 +116,8 @@ constexpr double kStartCycles = 3000.0 / (256 * 128);
 /// A partial result is a 4-byte float, written once and read once.
 constexpr double kPartialResultBytes = 8;
 
+constexpr double kLoadsPerCycle = 2.9;
+
 /// Elements of a tile's sum in whose time tensor cores could start and end it.
 double TensorStartDepth(double flops_per_us, const Machine& machine) {
   const double cycles_per_us = machine.CyclesPerUs() * machine.sms;
@@ -158,10 +167,14 @@ double TiledUs(const GemmShape& shape, const Division& division,
                double flops_per_us, const Machine& machine) {
   const auto& [tile, split, start_depth] = division;
   const double waves = std::ceil(TilesOf(shape, tile) * split / machine.sms);
-  const double depth = std::ceil(shape.k / split) + start_depth;
-  const double tile_flops = 2 * tile.m * tile.n * depth;
+  const double multiply_us =
+      2 * tile.m * tile.n / (flops_per_us / machine.sms * tile.efficiency);
+  const double edges = std::min(tile.m, shape.m) + std::min(tile.n, shape.n);
+  const double load_us =
+      edges * shape.loads / kLoadsPerCycle / machine.CyclesPerUs();
   const double us =
-      waves * tile_flops / (flops_per_us / machine.sms * tile.efficiency);
+      waves * (std::ceil(shape.k / split) * std::max(multiply_us, load_us) +
+               start_depth * multiply_us);
   if (split == 1) return us;
   const double results = shape.batch * shape.m * shape.n;
   return us + results * kPartialResultBytes / machine.bytes_per_us;

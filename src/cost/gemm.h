@@ -10,6 +10,9 @@ struct GemmShape {
   double m = 0;
   double n = 0;
   double k = 0;
+  /// Loads that each element of an operand takes: below 1 for vectors of
+  /// elements; 0 where loading never holds up a product.
+  double loads = 0;
 
   double Macs() const { return batch * m * n * k; }
 };

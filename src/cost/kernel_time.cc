@@ -110,8 +110,8 @@ constexpr ClassCost kClassCosts[] = {
     {KernelClass::kUpsampleBackward,       0.30},
     {KernelClass::kEmbeddingBackward,      0.20},
     {KernelClass::kRecurrent,              0.50},
-    {KernelClass::kSort,                   0.05},
-    {KernelClass::kScan,                   0.40},
+    {KernelClass::kSort,                   0.75},
+    {KernelClass::kScan,                   0.75},
     {KernelClass::kFill,                   0.87},
     {KernelClass::kRandom,                 0.78},
     {KernelClass::kFft,                    0.40},
@@ -126,6 +126,16 @@ static_assert(std::ranges::is_sorted(kClassCosts, {},
 
 const ClassCost& CostOf(KernelClass kernel_class) {
   return kClassCosts[static_cast<std::size_t>(kernel_class)];
+}
+
+/// Loads per element of a product of matrices on tensor cores
+/// (GemmShape::loads).
+double LoadsPerElement(const Kernel& kernel) {
+  constexpr std::int64_t kVectorBytes = 16, kPieceBytes = 4;
+  const std::int64_t element = kernel.element_bytes_in;
+  const std::int64_t bytes = kernel.inner_extent * element;
+  if (kernel.groups > 0 || bytes % kVectorBytes == 0) return 0;
+  return Real(element) / Real(bytes % kPieceBytes == 0 ? kPieceBytes : element);
 }
 
 GemmShape ShapeOf(const Kernel& kernel, const Machine& machine) {
@@ -148,7 +158,7 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
                ? DepthwiseLoopUs(kernel, machine)
                : at_peak_us;
   }
-  const GemmShape shape = ShapeOf(kernel, machine);
+  GemmShape shape = ShapeOf(kernel, machine);
   if (!(shape.Macs() > 0)) return at_peak_us;
   if (IsAttention(kernel.kernel_class)) {
     return at_peak_us / AttentionEfficiency(kernel, machine);
@@ -158,6 +168,7 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
   const MatrixUnit unit = on_lanes            ? MatrixUnit::kSimt
                           : kernel.groups > 0 ? MatrixUnit::kTensorConvolution
                                               : MatrixUnit::kTensorCore;
+  if (unit == MatrixUnit::kTensorCore) shape.loads = LoadsPerElement(kernel);
   const double us =
       GemmUs(shape, unit, PeakFlopsPerUs(kernel, machine), machine);
   return kernel.groups > 0
@@ -183,7 +194,7 @@ double TrafficUs(const Kernel& kernel, const Machine& machine) {
   const double bytes = Real(kernel.Bytes()) + RereadBytes(kernel, machine);
   return RowStartsUs(kernel, machine) +
          bytes / machine.bytes_per_us /
-             (BandwidthShare(kernel) * RowAlignmentShare(kernel));
+             (BandwidthShare(kernel) * RowAlignmentShare(kernel, machine));
 }
 
 /// Uses Winograd's algorithm where it is possible and faster.

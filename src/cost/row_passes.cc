@@ -43,6 +43,8 @@ struct RowKernel {
 
 constexpr RowKernel kLayerNorm = {128, 1, 0.25, 1.0};
 constexpr RowKernel kBlockSoftmax = {1024, 2, 0.20, 0.45};
+/// On an H100 (kinds.jsonl.gz).
+constexpr RowKernel kHopperBlockSoftmax = {1024, 2, 0.3, 1.4};
 
 const RowKernel* RowKernelOf(const Kernel& kernel) {
   if (kernel.kernel_class == KernelClass::kLayerNorm) return &kLayerNorm;
@@ -71,10 +73,13 @@ double RereadBytes(const Kernel& kernel, const Machine& machine) {
       blocks * Real(kernel.inner_extent * kernel.element_bytes_in);
   const double cache =
       static_cast<double>(machine.device->l2_mib) * kMiB * machine.share;
-  const double misses = (resident / cache - rows->hits_until) /
-                        (rows->misses_from - rows->hits_until);
-  return rows->later_passes * Real(kernel.bytes_in) *
-         std::clamp(misses, 0.0, 1.0);
+  const bool is_hopper =
+      rows == &kBlockSoftmax && machine.HasNewerTensorCores();
+  const auto& [threads, passes, hits_until, misses_from] =
+      is_hopper ? kHopperBlockSoftmax : *rows;
+  const double misses =
+      (resident / cache - hits_until) / (misses_from - hits_until);
+  return passes * Real(kernel.bytes_in) * std::clamp(misses, 0.0, 1.0);
 }
 
 double RowStartsUs(const Kernel& kernel, const Machine& machine) {
@@ -84,8 +89,9 @@ double RowStartsUs(const Kernel& kernel, const Machine& machine) {
   return rows * kRowStartCycles / machine.CyclesPerUs() / machine.sms;
 }
 
-double RowAlignmentShare(const Kernel& kernel) {
-  const bool is_unaligned = RowKernelOf(kernel) == &kBlockSoftmax &&
+double RowAlignmentShare(const Kernel& kernel, const Machine& machine) {
+  const bool is_unaligned = !machine.HasNewerTensorCores() &&
+                            RowKernelOf(kernel) == &kBlockSoftmax &&
                             kernel.inner_extent % kVectorElements != 0;
   return is_unaligned ? kUnalignedShare : 1;
 }

@@ -20,6 +20,6 @@ double ThreadsPerSm(const Machine& machine);
 /// Share of its usual bandwidth that a softmax over rows too long for one warp
 /// reaches if their addresses are not aligned for vector loads; 1 for every
 /// other kernel.
-double RowAlignmentShare(const Kernel& kernel);
+double RowAlignmentShare(const Kernel& kernel, const Machine& machine);
 
 }  // namespace foretell::cost

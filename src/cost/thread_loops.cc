@@ -45,6 +45,8 @@ constexpr std::int64_t kSquares[] = {1, 3, 5};
 /// (OffsetCalculator); of one that reads across memory.
 constexpr double kStridedCycles = 0.6;
 constexpr double kTransposedCycles = 1.87;
+/// Of a concatenation of operands with gaps.
+constexpr double kStridedConcatCycles = 1.1;
 /// Per random number.
 constexpr double kRandomCycles = 0.41;
 
@@ -93,8 +95,23 @@ double StridedUs(const Kernel& kernel, const Machine& machine) {
   const double elements = Real(kernel.bytes_out / kernel.element_bytes_out);
   const double each = is_random           ? kRandomCycles
                       : kernel.transposes ? kTransposedCycles
-                                          : kStridedCycles;
+                      : kernel.kernel_class == KernelClass::kConcat
+                          ? kStridedConcatCycles
+                          : kStridedCycles;
   return ThreadsUs(elements, 0, {each, 0}, machine);
+}
+
+/// By ElementLoop, in its order.
+constexpr ThreadCycles kElementLoops[] = {
+    {0, 0},    {0.68, 0}, {0.6, 0}, {0.75, 0}, {0.56, 0}, {1.0, 0},
+    {1.36, 0}, {0, 2.1},  {0, 3.9}, {5.5, 0},  {1.9, 0},  {0.53, 0},
+};
+
+double ElementLoopUs(const Kernel& kernel, const Machine& machine) {
+  const ThreadCycles& cycles =
+      kElementLoops[static_cast<std::size_t>(kernel.loop)];
+  return ThreadsUs(Real(kernel.rows), Real(kernel.row_elements), cycles,
+                   machine);
 }
 
 /// A block of 128 threads has a row of a layer norm and takes 4 elements per
@@ -198,7 +215,8 @@ int LogScanThreads(std::int64_t rows, std::int64_t elements) {
 
 /// Cumulative sums and their like.
 double ScanUs(const Kernel& kernel, const Machine& machine) {
-  constexpr double kChunkCycles = 5400, kOuterStepCycles = 754;
+  constexpr double kChunkCycles = 1350, kLeastChunkCycles = 2850,
+                   kOuterStepCycles = 754, kDoubleCost = 2;
   const double step = Real(kernel.row_step);
   if (step > 1) {
     const double threads = std::min(step, kBlockThreads);
@@ -210,7 +228,18 @@ double ScanUs(const Kernel& kernel, const Machine& machine) {
       std::exp2(LogScanThreads(kernel.rows, kernel.row_elements));
   const double chunks = std::ceil(Real(kernel.row_elements) / (2 * along));
   const double blocks = std::ceil(Real(kernel.rows) * along / kBlockThreads);
-  return BlocksUs(blocks, kBlockThreads, chunks * kChunkCycles, machine);
+  const double cycles =
+      std::max(kLeastChunkCycles, blocks / machine.sms * kChunkCycles);
+  return (kernel.variant ? kDoubleCost : 1) * chunks * cycles /
+         machine.CyclesPerUs();
+}
+
+/// Sorts go over their elements several times; of the largest elements alone,
+/// a block selects those of a row (sbtopk::gatherTopK).
+double SortUs(const Kernel& kernel, const Machine& machine) {
+  constexpr ThreadCycles kSort = {0, 10}, kTopK = {550, 2.8};
+  return ThreadsUs(Real(kernel.rows), Real(kernel.row_elements),
+                   kernel.variant ? kTopK : kSort, machine);
 }
 
 /// A recurrent layer whose weights stay on chip goes from step to step
@@ -239,6 +268,7 @@ double SumUs(const Kernel& kernel, const Machine& machine) {
 }  // namespace
 
 double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us) {
+  if (kernel.loop != ElementLoop::kNone) return ElementLoopUs(kernel, machine);
   const bool has_rows = kernel.rows > 0 && kernel.row_elements > 0;
   if (!has_rows) return StridedUs(kernel, machine);
   switch (kernel.kernel_class) {
@@ -257,6 +287,8 @@ double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us) {
       return SoftmaxUs(kernel, machine);
     case KernelClass::kScan:
       return ScanUs(kernel, machine);
+    case KernelClass::kSort:
+      return SortUs(kernel, machine);
     case KernelClass::kLinear:
       return PersistentLayerUs(kernel, machine);
     case KernelClass::kReduce:

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 #include "src/kernels/describe_products.h"
+#include "src/kernels/element_loops.h"
 #include "src/kernels/expansion.h"
 #include "src/kernels/upsample.h"
 
@@ -34,6 +36,10 @@ void SetRows(const Shape& shape, std::int64_t elements, std::int64_t step,
   kernel.row_step = step;
 }
 
+/// Scans that carry an index, or take an exponential and a logarithm.
+constexpr std::string_view kDoubleScans[] = {"cummax", "cummin", "logcumsumexp",
+                                             "_logcumsumexp"};
+
 /// Goes along one dimension: softmaxes and scans.
 void Along(const Expansion& expansion, const ExpandedNode& expanded,
            Kernel& kernel) {
@@ -49,6 +55,17 @@ void Along(const Expansion& expansion, const ExpandedNode& expanded,
           ProductBefore({shape.rbegin(), shape.rend()},
                         static_cast<std::size_t>(place + 1)),
           kernel);
+  kernel.variant = std::ranges::count(kDoubleScans, expanded.node.target) > 0;
+}
+
+void Sort(const Expansion& expansion, const ExpandedNode& expanded,
+          Kernel& kernel) {
+  const Shape& shape = expansion.tensors.ShapeOf(expanded.node.inputs.front());
+  const std::int64_t dim = expanded.node.Int("dim", -1);
+  const std::int64_t place = dim < 0 ? dim + std::ssize(shape) : dim;
+  if (place < 0 || place >= std::ssize(shape)) return;
+  SetRows(shape, shape[static_cast<std::size_t>(place)], 1, kernel);
+  kernel.variant = expanded.node.target == "topk";
 }
 
 /// Normalises the last dimensions.
@@ -270,7 +287,7 @@ constexpr auto kKindRows = std::to_array<KindRow>({
     {OpKind::kGather,            KernelClass::kGather, &Rows},
     {OpKind::kScatter,           KernelClass::kGather, &Rows},
     {OpKind::kUpsample,          KernelClass::kUpsample, &Upsample},
-    {OpKind::kSort,              KernelClass::kSort, &Plain, 6},
+    {OpKind::kSort,              KernelClass::kSort, &Sort, 6},
     {OpKind::kCumulative,        KernelClass::kScan, &Along},
     {OpKind::kFill,              KernelClass::kFill, &Plain},
     {OpKind::kRandom,            KernelClass::kRandom, &Plain},
@@ -304,6 +321,7 @@ void DescribeKernel(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.launches = row->launches;
   if (expanded.node.inputs.empty()) return;
   row->describe(expansion, expanded, kernel);
+  SetElementLoop(expansion, expanded, kernel);
 }
 
 }  // namespace foretell::cost

@@ -131,23 +131,22 @@ void SetAttention(const Expansion& expansion, const Node& node,
 }
 
 /// Elements between two rows of a matrix whose rows, or columns, lie side by
-/// side; 1 for a vector.
+/// side; 0 for a vector, whose elements may be at any distance.
 std::int64_t LeadingExtent(const Tensors& tensors, ValueId id) {
   const Shape& shape = tensors.ShapeOf(id);
+  const std::size_t last = shape.size() - 1;
+  if (shape.size() < 2 || shape[last] == 1 || shape[last - 1] == 1) return 0;
   const Strides strides = tensors.StridesOf(id);
-  std::int64_t extent = 1;
-  for (std::size_t i = shape.size() < 2 ? 0 : shape.size() - 2;
-       i < shape.size(); ++i) {
-    if (shape[i] > 1) extent = std::max(extent, strides[i]);
-  }
-  return extent;
+  return std::max(strides[last], strides[last - 1]);
 }
 
 /// The leading extent of the operands and the result that the least power of
 /// two divides: their rows can be loaded in no larger pieces.
 std::int64_t LeastAlignedExtent(const Expansion& expansion,
                                 const ExpandedNode& expanded) {
-  const auto alignment = [](std::int64_t extent) { return extent & -extent; };
+  const auto alignment = [](std::int64_t extent) {
+    return static_cast<std::uint64_t>(extent & -extent) - 1;  // 0 comes last.
+  };
   std::int64_t least = LeadingExtent(expansion.tensors, expanded.result());
   for (const ValueId id : expanded.operands) {
     const std::int64_t extent = LeadingExtent(expansion.tensors, id);
@@ -215,6 +214,7 @@ void DescribeLinear(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.n = LastOf(result);
   kernel.m = Ratio(elements, kernel.n);
   kernel.k = Ratio(kernel.macs, elements);
+  kernel.inner_extent = LeastAlignedExtent(expansion, expanded);
 }
 
 void DescribeMatmul(const Expansion& expansion, const ExpandedNode& expanded,

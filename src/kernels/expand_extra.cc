@@ -76,13 +76,6 @@ void ExpandBiasBefore(Expansion& expansion, const ExpandedNode& expanded,
   product.bytes_in += product.bytes_out;
 }
 
-/// `pad` of its mode "constant", which is the default, calls constant_pad_nd.
-bool PadsWithConstant(const Node& node) {
-  if (node.target == "constant_pad_nd") return true;
-  const auto* const mode = std::get_if<std::string>(node.FindAttribute("mode"));
-  return node.target == "pad" && (mode == nullptr || *mode == "constant");
-}
-
 /// Padding with a constant fills the result and copies the input into it;
 /// cutting copies alone.
 void ExpandFilling(Expansion& expansion, const ExpandedNode& expanded,
@@ -124,6 +117,12 @@ bool IsNamed(const OperatorGraph& graph, ValueId id, std::string_view prefix) {
 }
 
 }  // namespace
+
+bool PadsWithConstant(const Node& node) {
+  if (node.target == "constant_pad_nd") return true;
+  const auto* const mode = std::get_if<std::string>(node.FindAttribute("mode"));
+  return node.target == "pad" && (mode == nullptr || *mode == "constant");
+}
 
 void ExpandBefore(Expansion& expansion, const ExpandedNode& expanded,
                   Kernel& kernel) {

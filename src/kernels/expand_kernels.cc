@@ -64,7 +64,8 @@ void CountBytes(const Expansion& expansion, const ExpandedNode& expanded,
     kernel.bytes_out += tensors.Bytes(id);
   }
   kernel.bytes_out += DroppedIndexBytes(expansion, expanded.node);
-  if (kind == OpKind::kGather || kind == OpKind::kEmbedding) {
+  const bool picks = kind == OpKind::kGather || kind == OpKind::kEmbedding;
+  if (picks && expanded.node.target != "col2im") {
     kernel.bytes_in = std::min(kernel.bytes_in, kernel.bytes_out);
     kernel.bytes_weight = std::min(kernel.bytes_weight, kernel.bytes_out);
   }
@@ -112,6 +113,7 @@ void ExpandCast(Expansion& expansion, const Node& node, NodeId id) {
   const ValueId to = node.outputs.front();
   const bool is_down = tensors.ElementBytes(to) < tensors.ElementBytes(from);
   const bool is_weight = is_down && tensors.IsWeight(from);
+  const bool is_half = tensors.ElementBytes(from) == kHalfBytes;
   expansion.kernels.push_back(
       {.kernel_class = is_weight ? KernelClass::kCastWeight
                        : is_down ? KernelClass::kCastDown
@@ -120,6 +122,9 @@ void ExpandCast(Expansion& expansion, const Node& node, NodeId id) {
        .bytes_in = is_weight ? 0 : tensors.Bytes(from),
        .bytes_weight = is_weight ? tensors.Bytes(from) : 0,
        .bytes_out = tensors.Elements(from) * tensors.ElementBytes(to),
+       .rows = tensors.Elements(from),
+       .row_elements = 1,
+       .loop = is_half ? ElementLoop::kUnrolled : ElementLoop::kNone,
        .element_bytes_in = tensors.ElementBytes(from),
        .element_bytes_out = tensors.ElementBytes(to)});
 }

@@ -123,13 +123,15 @@ LayoutEffect KeepsFormat(Expansion& expansion, const ExpandedNode& expanded) {
   return {.channels_last = expansion.tensors.IsChannelsLast(input)};
 }
 
+/// Operands that lie in another order, or have gaps, are read element by
+/// element (parallel_cat in aten/src/ATen/native/cuda/Shape.cu).
 LayoutEffect Concat(Expansion& expansion, const ExpandedNode& expanded) {
+  const Tensors& tensors = expansion.tensors;
   const LayoutEffect effect = KeepsFormat(expansion, expanded);
   const bool mixed =
       std::ranges::any_of(expanded.operands, [&](ValueId operand) {
-        return !expansion.tensors.IsWeight(operand) &&
-               expansion.tensors.IsChannelsLast(operand) !=
-                   effect.channels_last;
+        if (!effect.channels_last) return !tensors.IsContiguous(operand);
+        return !tensors.IsWeight(operand) && !tensors.IsChannelsLast(operand);
       });
   return {.channels_last = effect.channels_last, .mixed = mixed};
 }

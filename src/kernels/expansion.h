@@ -70,6 +70,9 @@ inline void CountRead(const Tensors& tensors, ValueId id, Kernel& kernel) {
       tensors.Bytes(id);
 }
 
+/// True for a padding with a constant, the default of `pad`.
+bool PadsWithConstant(const Node& node);
+
 /// Emits what the operator launches before `kernel`, its own: statistics of a
 /// batch, the fill of a padding, the copy of a bias; `kernel` does the rest.
 void ExpandBefore(Expansion& expansion, const ExpandedNode& expanded,

@@ -62,6 +62,23 @@ enum class KernelClass : std::uint8_t {
   kOptimizer,
 };
 
+/// How a kernel without vectors of elements goes over what it moves
+/// (element_loops.cc).
+enum class ElementLoop : std::uint8_t {
+  kNone,
+  kUnrolled,   ///< A cast from 16 bits.
+  kIndexed,    ///< Reads or writes at indices that it computes.
+  kShuffled,   ///< A copy between strides.
+  kNearest,    ///< An image's nearest elements.
+  kAddressed,  ///< Divides its index by several extents.
+  kReflected,  ///< The same, and mirrors it.
+  kFolded,     ///< Sums the columns that a result is in.
+  kSampled,    ///< Interpolates each channel at a place.
+  kGathered,   ///< Reads at given indices.
+  kAtomic,     ///< Adds at given indices.
+  kBagged,     ///< Sums rows at given indices.
+};
+
 /// One class: its name in files, and what belongs to it.
 struct KernelClassRow {
   KernelClass kernel_class;

@@ -46,10 +46,12 @@ struct Kernel {
   std::int64_t groups = 0;
   /// What a kernel along rows goes over: sums, norms, softmaxes and scans of
   /// `row_elements` each, `row_step` elements apart. Of a pooling, the threads
-  /// that it launches and the elements of a window.
+  /// that it launches and the elements of a window; of a loop, the elements
+  /// that it computes and those that each of them takes.
   std::int64_t rows = 0;
   std::int64_t row_elements = 0;
   std::int64_t row_step = 0;
+  ElementLoop loop = ElementLoop::kNone;  ///< Of `rows` elements.
   /// What one thread of an interpolating upsampling does one after the other
   /// (SerialSteps).
   std::int64_t serial_steps = 0;
@@ -62,7 +64,9 @@ struct Kernel {
   std::int64_t launches = 1;
 
   /// Elements that lie or are worked on side by side: the last dimension, the
-  /// positions of a norm by channels, the elements that reduce to one.
+  /// positions of a norm by channels, the elements that reduce to one. Of a
+  /// product of matrices the distance between their rows that the least power
+  /// of two divides; 0 where none is a matrix.
   std::int64_t inner_extent = 0;
 
   /// Type that products are computed in.
@@ -75,6 +79,7 @@ struct Kernel {
   bool transposes = false;
   /// Attention: with a mask. Reduction: over the last dimension. Element-wise:
   /// an operand is broadcast. Batch norm: with the statistics of the batch.
+  /// Scan: of two values at a time. Sort: of the largest elements alone.
   /// Pooling: of volumes or adaptive, whose blocks are 32 x 8 results.
   bool variant = false;
   bool repeated = false;    ///< One of many equal steps of a recurrent layer.

@@ -11,7 +11,8 @@ namespace foretell::cost {
 /// other: batch times channels of `shape`, that of the result. PyTorch's
 /// kernels for contiguous images
 /// (aten/src/ATen/native/cuda/UpSampleBilinear2d.cu and its like) have a thread
-/// per position of the result, whatever the batch; those of "nearest" and of
+/// per position of the result, whatever the batch, and take two steps for a
+/// bicubic result and three for a trilinear one; those of "nearest" and of
 /// channels-last images have one per element, and get 0, as does every other
 /// node.
 std::int64_t SerialSteps(const Node& node, std::span<const std::int64_t> shape,

@@ -136,5 +136,18 @@ TEST_F(Gemm, OfNothingTakesNoTime) {
   EXPECT_EQ(SimtUs({0, 128, 128, 128}), 0);
 }
 
+// Tiles of 256 x 128 load 384 elements for each of the sum. Every one of them
+// alone takes 384 / 2.9 cycles of 781.25 per microsecond.
+TEST_F(Gemm, WaitsForElementsThatAreLoadedOneByOne) {
+  const Machine machine = MakeMachine(device_, {});
+  const auto us = [&](double loads) {
+    return GemmUs({1, 2560, 1280, 4096, loads}, MatrixUnit::kTensorCore,
+                  machine.FlopsPerUs(Precision::kFp16), machine);
+  };
+  EXPECT_GT(us(1), 2 * us(0));
+  EXPECT_NEAR(us(1) - us(0.5), 4096 * 384 / 2.9 / 781.25 / 2,
+              0.02 * (us(1) - us(0.5)));
+}
+
 }  // namespace
 }  // namespace foretell::cost

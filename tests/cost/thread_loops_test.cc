@@ -158,5 +158,62 @@ TEST_F(ThreadLoops, OfADepthwiseConvolutionKnowCompiledWindows) {
   EXPECT_DOUBLE_EQ(cycles("3,1"), 2.2 + 3 * 0.3);
 }
 
+TEST_F(ThreadLoops, OfElementsCountResultsAndWhatEachTakes) {
+  EXPECT_DOUBLE_EQ(CyclesOf(Op("flip(%x) {dims=[1]}", "64,4096", "64,4096")),
+                   64 * 4096 * 0.6 / 100);
+  const std::string fold =
+      Op("col2im(%x) {output_size=[8, 8], kernel_size=[3, 3], dilation=[1, 1], "
+         "padding=[1, 1], stride=[1, 1]}",
+         "2,36,64", "2,4,8,8");
+  EXPECT_DOUBLE_EQ(CyclesOf(fold), 2 * 4 * 8 * 8 * 9 * 4.2 / 100);
+  EXPECT_EQ(KernelsOf(fold).at(0).bytes_in, 2 * 36 * 64 * 4);
+}
+
+TEST_F(ThreadLoops, UnfoldImageByImage) {
+  const std::string unfold =
+      Op("im2col(%x) {kernel_size=[3, 3], dilation=[1, 1], padding=[1, 1], "
+         "stride=[1, 1]}",
+         "5,4,8,8", "5,36,64");
+  EXPECT_EQ(KernelsOf(unfold).at(0).launches, 5);
+  EXPECT_DOUBLE_EQ(CyclesOf(unfold), 5 * 36 * 64 * 1.0 / 100);
+}
+
+TEST_F(ThreadLoops, MirrorBordersElementByElement) {
+  const auto pad = [](const std::string& mode) {
+    return KernelsOf(
+        Op("pad(%x) {pad=[1, 1], mode=\"" + mode + "\"}", "8,64", "8,66"));
+  };
+  EXPECT_EQ(pad("reflect").at(0).rows, 8 * 66);
+  EXPECT_EQ(pad("reflect").at(0).loop, ElementLoop::kReflected);
+  EXPECT_EQ(pad("constant").at(1).rows, 8 * 64);
+  EXPECT_EQ(pad("constant").at(1).loop, ElementLoop::kShuffled);
+}
+
+TEST_F(ThreadLoops, OfCastsFrom16BitsCountElements) {
+  const std::string cast = "%x = input f16[64,64]\n%y = to(%x) : f32[64,64]\n";
+  EXPECT_DOUBLE_EQ(CyclesOf(cast), 64 * 64 * 0.68 / 100);
+  EXPECT_EQ(LoopOf("%x = input f32[64,64]\n%y = to(%x) : f16[64,64]\n"), 0);
+}
+
+TEST_F(ThreadLoops, OfASortCountElementsOfTheLargestRowsToo) {
+  const auto sorted = [&](const std::string& call) {
+    return CyclesOf("%x = input f32[64,512]\n%y, %i = " + call +
+                    " : f32[64,8], i64[64,8]\n");
+  };
+  EXPECT_DOUBLE_EQ(sorted("sort(%x) {dim=1}"), 64 * 512 * 20.0 / 100);
+  EXPECT_DOUBLE_EQ(sorted("topk(%x) {k=8, dim=1}"),
+                   64 * (550 + 512 * 5.6) / 100);
+}
+
+TEST_F(ThreadLoops, OfABagCountTheRowsThatItSums) {
+  const Kernel kernel = KernelsOf(
+                            "%w = parameter f32[1000,64]\n%i = input i64[96]\n"
+                            "%o = input i64[12]\n"
+                            "%y = embedding_bag(%w, %i, %o) : f32[12,64]\n")
+                            .at(0);
+  EXPECT_EQ(kernel.rows, 96 * 64);
+  EXPECT_EQ(kernel.bytes_weight, 96 * 64 * 4);
+}
+
 }  // namespace
 }  // namespace foretell::cost

@@ -227,5 +227,18 @@ TEST(KernelLayout, AttentionWritesHeadsSideBySide) {
               ElementsAre("attention"));
 }
 
+TEST(KernelLayout, AConcatenationReadsAnExpandedTokenElementByElement) {
+  const auto reads_apart = [](const std::string& token) {
+    return KernelsOf("%x = input f32[8,196,64]\n" + token +
+                     "%y = cat(%t, %x) {dim=1} : f32[8,197,64]\n")
+        .back()
+        .mixed_layouts;
+  };
+  EXPECT_FALSE(reads_apart("%t = input f32[8,1,64]\n"));
+  EXPECT_TRUE(
+      reads_apart("%w = parameter f32[1,1,64]\n%t = expand(%w) : f32[8,1,64] "
+                  "strides=[0, 64, 1] alias %w\n"));
+}
+
 }  // namespace
 }  // namespace foretell::cost

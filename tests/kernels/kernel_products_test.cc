@@ -189,6 +189,17 @@ TEST(KernelProducts, AProductKnowsTheRowsThatAreHardestToLoad) {
   EXPECT_EQ(RowsOfTransposedProduct("32"), 16);
 }
 
+TEST(KernelProducts, AVectorHasNoRowsThatAreHardToLoad) {
+  EXPECT_EQ(LastOf("%x = input f16[1,8]\n%y = linear(%x, parameter "
+                   "f16[16,8]) : f16[1,16]\n")
+                .inner_extent,
+            8);
+  EXPECT_EQ(LastOf("%x = input f16[4,8]\n%y = linear(%x, parameter "
+                   "f16[1,8]) : f16[4,1]\n")
+                .inner_extent,
+            8);
+}
+
 TEST(KernelProducts, ABatchTimesOneMatrixIsLinear) {
   const Kernel kernel = LastOf(
       "%x = input f16[2,5,8]\n"
