@@ -107,7 +107,14 @@ constexpr ThreadCycles kElementLoops[] = {
     {1.36, 0}, {0, 2.1},  {0, 3.9}, {5.5, 0},  {1.9, 0},  {0.53, 0},
 };
 
+/// One block waits for the elements that its threads read at a time.
+double PickedUs(const Kernel& kernel, const Machine& machine) {
+  constexpr double kStepCycles = 1200;
+  return Real(kernel.row_elements) * kStepCycles / machine.CyclesPerUs();
+}
+
 double ElementLoopUs(const Kernel& kernel, const Machine& machine) {
+  if (kernel.loop == ElementLoop::kPicked) return PickedUs(kernel, machine);
   const ThreadCycles& cycles =
       kElementLoops[static_cast<std::size_t>(kernel.loop)];
   return ThreadsUs(Real(kernel.rows), Real(kernel.row_elements), cycles,

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
-
-#include "src/graph/attributes.h"
+#include <vector>
 
 // Operators of which PyTorch has a thread per element that computes its own
 // addresses (aten/src/ATen/native/cuda; the file in each comment).
@@ -107,20 +109,49 @@ constexpr auto kLoopRows = std::to_array<LoopRow>({
 });
 // clang-format on
 
-/// A loss reads of each row the element of its class, and a sector of memory
-/// for it.
-constexpr std::string_view kPickingLosses[] = {"nll_loss_forward", "nll_loss"};
+/// Losses that read, or write, of each row the element of its class, and a
+/// sector of memory for it. One block of threads goes over all rows.
+struct PickingLoss {
+  std::string_view target;
+  std::size_t classes;  ///< Place of the classes among the inputs.
+};
+
+constexpr PickingLoss kPickingLosses[] = {
+    {"nll_loss", 1}, {"nll_loss_forward", 1}, {"nll_loss_backward", 2}};
 constexpr std::int64_t kSectorBytes = 32;
+
+/// Threads of the block (nll_loss_threads in Loss.cu; pull request 149779).
+std::int64_t PickingThreads(std::int64_t rows, const TorchVersion& torch) {
+  constexpr TorchVersion kChoosesThreads = {.major = 2, .minor = 8};
+  constexpr std::int64_t kLeast = 32, kMost = 1024, kRowsOfAThread = 16;
+  if (torch < kChoosesThreads) return kLeast;
+  const double wanted = std::max(
+      1.0, static_cast<double>(rows) / static_cast<double>(kRowsOfAThread));
+  return std::clamp(std::int64_t{1} << std::lround(std::log2(wanted)), kLeast,
+                    kMost);
+}
+
+void SetPicking(const Expansion& expansion, const ExpandedNode& expanded,
+                std::size_t classes, Kernel& kernel) {
+  const std::int64_t rows =
+      NumElements(ShapeOfInput(expansion, expanded, classes));
+  kernel.bytes_in = std::min(kernel.bytes_in, rows * kSectorBytes);
+  if (expanded.node.Int("reduction", 1) == 0) return;
+  const std::int64_t threads = PickingThreads(rows, expansion.mode.torch);
+  kernel.loop = ElementLoop::kPicked;
+  kernel.rows = threads;
+  kernel.row_elements = (rows + threads - 1) / threads;
+}
 
 }  // namespace
 
 void SetElementLoop(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel) {
   const std::string_view target = expanded.node.target;
-  if (std::ranges::count(kPickingLosses, target) > 0) {
-    const std::int64_t rows = NumElements(ShapeOfInput(expansion, expanded, 1));
-    kernel.bytes_in = std::min(kernel.bytes_in, rows * kSectorBytes);
-    return;
+  const auto* const loss =
+      std::ranges::find(kPickingLosses, target, &PickingLoss::target);
+  if (loss != std::end(kPickingLosses)) {
+    return SetPicking(expansion, expanded, loss->classes, kernel);
   }
   // Copies into the middle of what was filled.
   const std::string_view name =

@@ -215,5 +215,21 @@ TEST_F(ThreadLoops, OfABagCountTheRowsThatItSums) {
   EXPECT_EQ(kernel.bytes_weight, 96 * 64 * 4);
 }
 
+TEST_F(ThreadLoops, OfALossGoOverAllRowsInOneBlock) {
+  const auto kernel = [](TorchVersion torch) {
+    return KernelsOf(
+               "%x = input f32[32768,10]\n%t = input i64[32768]\n"
+               "%y, %w = nll_loss_forward(%x, %t) {reduction=1} : f32[], "
+               "f32[]\n",
+               {.torch = torch})
+        .at(0);
+  };
+  const Kernel old = kernel({.major = 2, .minor = 5});
+  EXPECT_EQ(old.row_elements, 32768 / 32);
+  EXPECT_EQ(old.bytes_in, 32768 * 32);
+  EXPECT_EQ(kernel({.major = 2, .minor = 11}).row_elements, 32768 / 1024);
+  EXPECT_DOUBLE_EQ(LoopUs(old, machine_, 0) * kCyclesPerUs, 1024 * 1200.0);
+}
+
 }  // namespace
 }  // namespace foretell::cost
