@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "src/core/units.h"
 #include "src/cost/row_passes.h"
 
 // Kernels that neither a product nor their traffic keeps busy. Two kinds:
@@ -107,10 +108,17 @@ constexpr ThreadCycles kElementLoops[] = {
     {1.36, 0}, {0, 2.1},  {0, 3.9}, {5.5, 0},  {1.9, 0},  {0.53, 0},
 };
 
-/// One block waits for the elements that its threads read at a time.
+/// One block waits for the elements that its threads read at a time, from the
+/// cache or from memory (KernelBench on A100 and H100).
 double PickedUs(const Kernel& kernel, const Machine& machine) {
-  constexpr double kStepCycles = 1200;
-  return Real(kernel.row_elements) * kStepCycles / machine.CyclesPerUs();
+  constexpr double kCachedCycles = 600, kMissedCycles = 1500;
+  const double bytes =
+      Real(kernel.rows) *
+      Real(kernel.row_elements * kernel.inner_extent * kernel.element_bytes_in);
+  const double cache = machine.device->l2_mib * kMiB * machine.share;
+  return Real(kernel.row_elements) *
+         (bytes <= cache ? kCachedCycles : kMissedCycles) /
+         machine.CyclesPerUs();
 }
 
 double ElementLoopUs(const Kernel& kernel, const Machine& machine) {

@@ -139,6 +139,7 @@ void SetPicking(const Expansion& expansion, const ExpandedNode& expanded,
   if (expanded.node.Int("reduction", 1) == 0) return;
   const std::int64_t threads = PickingThreads(rows, expansion.mode.torch);
   kernel.loop = ElementLoop::kPicked;
+  kernel.inner_extent = LastOf(ShapeOfInput(expansion, expanded, classes - 1));
   kernel.rows = threads;
   kernel.row_elements = (rows + threads - 1) / threads;
 }

@@ -228,7 +228,9 @@ TEST_F(ThreadLoops, OfALossGoOverAllRowsInOneBlock) {
   EXPECT_EQ(old.row_elements, 32768 / 32);
   EXPECT_EQ(old.bytes_in, 32768 * 32);
   EXPECT_EQ(kernel({.major = 2, .minor = 11}).row_elements, 32768 / 1024);
-  EXPECT_DOUBLE_EQ(LoopUs(old, machine_, 0) * kCyclesPerUs, 1024 * 1200.0);
+  EXPECT_DOUBLE_EQ(LoopUs(old, machine_, 0) * kCyclesPerUs, 1024 * 600.0);
+  device_.l2_mib = 1;
+  EXPECT_DOUBLE_EQ(LoopUs(old, machine_, 0) * kCyclesPerUs, 1024 * 1500.0);
 }
 
 }  // namespace
