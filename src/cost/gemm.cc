@@ -27,11 +27,12 @@
 // multiplies less per cycle.
 //
 // Rows that do not begin on a multiple of 16 bytes are loaded in pieces of 4 or
-// 2 bytes (the align2 and align1 kernels of cuBLAS), of which a multiprocessor
-// takes kLoadsPerCycle: an H100 multiplies 3001 x 3001 matrices of BF16 five
-// times slower than those of 3008 x 3008. Tiles of 64 x 64 to 256 x 128, of
-// elements of 2 and of 4 bytes, all load 2.4 to 3.9 pieces per cycle there
-// (kinds.jsonl.gz); that other GPUs do, too, is assumed.
+// 2 bytes (the align2 and align1 kernels of cuBLAS): an H100 multiplies 3001 x
+// 3001 matrices of BF16 five times slower than those of 3008 x 3008. Tiles of
+// 64 x 64 to 256 x 128, of elements of 2 and of 4 bytes, load 2.4 to 3.9 pieces
+// per cycle of a multiprocessor there (kinds.jsonl.gz), and 4.8 on an A100, if
+// that is what makes training steps with 50,265 words slower
+// (score_transformers.py: BartForCausalLM, TrOCRForCausalLM).
 //
 // Kernels for convolutions on tensor cores have no start of their own: it is
 // part of the share in tensor_convolution.cc. Those on FP32 lanes have tiles as
@@ -116,7 +117,8 @@ constexpr double kStartCycles = 3000.0 / (256 * 128);
 /// A partial result is a 4-byte float, written once and read once.
 constexpr double kPartialResultBytes = 8;
 
-constexpr double kLoadsPerCycle = 2.9;
+constexpr double kLoadsPerCycle = 4.8;
+constexpr double kHopperLoadsPerCycle = 2.9;
 
 /// Elements of a tile's sum in whose time tensor cores could start and end it.
 double TensorStartDepth(double flops_per_us, const Machine& machine) {
@@ -170,8 +172,10 @@ double TiledUs(const GemmShape& shape, const Division& division,
   const double multiply_us =
       2 * tile.m * tile.n / (flops_per_us / machine.sms * tile.efficiency);
   const double edges = std::min(tile.m, shape.m) + std::min(tile.n, shape.n);
+  const double loads_per_cycle =
+      machine.HasNewerTensorCores() ? kHopperLoadsPerCycle : kLoadsPerCycle;
   const double load_us =
-      edges * shape.loads / kLoadsPerCycle / machine.CyclesPerUs();
+      edges * shape.loads / loads_per_cycle / machine.CyclesPerUs();
   const double us =
       waves * (std::ceil(shape.k / split) * std::max(multiply_us, load_us) +
                start_depth * multiply_us);

@@ -137,7 +137,7 @@ TEST_F(Gemm, OfNothingTakesNoTime) {
 }
 
 // Tiles of 256 x 128 load 384 elements for each of the sum. Every one of them
-// alone takes 384 / 2.9 cycles of 781.25 per microsecond.
+// alone takes 384 / 4.8 cycles of 781.25 per microsecond.
 TEST_F(Gemm, WaitsForElementsThatAreLoadedOneByOne) {
   const Machine machine = MakeMachine(device_, {});
   const auto us = [&](double loads) {
@@ -145,7 +145,7 @@ TEST_F(Gemm, WaitsForElementsThatAreLoadedOneByOne) {
                   machine.FlopsPerUs(Precision::kFp16), machine);
   };
   EXPECT_GT(us(1), 2 * us(0));
-  EXPECT_NEAR(us(1) - us(0.5), 4096 * 384 / 2.9 / 781.25 / 2,
+  EXPECT_NEAR(us(1) - us(0.5), 4096 * 384 / 4.8 / 781.25 / 2,
               0.02 * (us(1) - us(0.5)));
 }
 
