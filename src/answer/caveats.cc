@@ -42,8 +42,8 @@ void WarnOfWeakModels(const OperatorGraph& graph,
                node.kind == OpKind::kRecurrentBackward;
       })) {
     warnings.push_back(
-        "recurrent layers: cuDNN's workspace is not counted and latency is a "
-        "guess per step");
+        "recurrent layers: cuDNN's workspace and reserve are estimates and "
+        "latency is a guess per step");
   }
   if (has([&graph](const Node& node) {
         return node.macs > 0 && !node.inputs.empty() &&

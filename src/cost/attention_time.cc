@@ -31,7 +31,7 @@
 //
 // On Hopper and B200 PyTorch runs flash attention 2, which was not written for
 // their tensor cores and reaches 35 % of an H100's peak (FlashAttention-3,
-// arXiv:2407.08608). PyTorch 2.11 runs cuDNN's kernel in 16 bits, at 0.49; f32
+// arXiv:2407.08608). With cuDNN 9.19 it runs cuDNN's in 16 bits, at 0.49; f32
 // has none but that of xFormers for Ampere's instruction (kinds.jsonl.gz).
 //
 // Few queries (decoding) fill one step of the tensor cores, 16, with the heads
@@ -51,8 +51,6 @@ namespace {
 constexpr double kAttentionEfficiency = 0.55;
 constexpr double kHopperEfficiency = 0.35;
 constexpr double kHopperCudnnEfficiency = 0.49;
-/// A PyTorch that has been seen to take cuDNN's kernel on an H100.
-constexpr TorchVersion kCudnnAttention = {.major = 2, .minor = 11};
 constexpr double kFirstFlashPerLane = 4.8;
 constexpr double kFirstFlashShare = 0.30;
 /// The first PyTorch with FlashAttention 2.
@@ -141,8 +139,8 @@ double MostEfficiency(const Kernel& kernel, const Machine& machine) {
   const double most =
       !is_newer  ? kAttentionEfficiency
       : !is_half ? kHopperEfficiency * InstructionShare(kernel, machine)
-      : kernel.torch >= kCudnnAttention ? kHopperCudnnEfficiency
-                                        : kHopperEfficiency;
+      : kernel.torch >= kNewCudnn ? kHopperCudnnEfficiency
+                                  : kHopperEfficiency;
   if (!IsFirstFlash(kernel)) return most;
   if (is_newer) return kFirstFlashShare * InstructionShare(kernel, machine);
   const double lanes = machine.FlopsPerUs(Precision::kFp32);

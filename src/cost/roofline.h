@@ -8,6 +8,11 @@ namespace foretell::cost {
 /// Bytes of an element of 16 bits.
 inline constexpr std::int64_t kHalfElementBytes = 2;
 
+/// The PyTorch of the labels of single operators on an H100 (kinds.jsonl.gz):
+/// the first that was seen to run cuDNN's attention and the kernels of cuDNN
+/// 9.19.
+inline constexpr TorchVersion kNewCudnn = {.major = 2, .minor = 11};
+
 /// Times of a kernel at the peaks of a machine, and its occupancy of the
 /// machine.
 struct KernelRoofline {

@@ -4,6 +4,7 @@
 
 #include "src/cost/compute_capability.h"
 #include "src/cost/roofline.h"
+#include "src/graph/convolution.h"
 
 // Convolutions on tensor cores, as cuDNN computes them: the implicit product in
 // the tiles of matrix products (gemm.cc), in 16 bits at 0.80 of that, and
@@ -17,10 +18,10 @@
 //             capability 8.6 and 8.9 show no copies in such labels, and neither
 //             does cuDNN 7 on V100 and T4: the same kernels read both layouts
 //
-// Images of at most four channels are read as they lie. cuDNN 9.19 (PyTorch
-// 2.11) copies every image in both directions on an H100 (kinds.jsonl.gz), but
-// for windows of one element without a stride, which are a product for each
-// image, where its rows begin at vectors of 16 bytes.
+// Images of at most four channels are read as they lie. cuDNN 9.19
+// (kNewCudnn) copies every image in both directions on an H100
+// (kinds.jsonl.gz), but for windows of one element without a stride, which are
+// a product for each image, where its rows begin at vectors of 16 bytes.
 //
 // In 16 bits, images that lie channels-last cost what a product of matrices
 // costs, and twice as much in groups of more than 32 channels, on the one GPU
@@ -51,8 +52,6 @@ constexpr double kConversionBandwidthShare = 0.8;
 /// Of 16 bits, on an H100.
 constexpr double kHalfConversionShare = 0.62;
 
-/// The first PyTorch whose cuDNN, 9.19, was measured.
-constexpr TorchVersion kNewKernels = {.major = 2, .minor = 11};
 constexpr double kStemShare = 0.77;
 constexpr double kLargeStemShare = 0.4;
 constexpr double kNewLargeStemShare = 0.2;
@@ -61,7 +60,6 @@ constexpr double kNewHalfGroupedShare = 0.58;
 constexpr std::int64_t kLargestStemWindow = 7;
 constexpr double kVolumeStemShare = 0.5;
 constexpr double kHalfStemShare = 0.5;
-constexpr std::int64_t kMostStemChannels = 4;
 constexpr std::int64_t kMostVolumeStemChannels = 8;
 constexpr double kStemPadding = 4;
 /// Fitted to FP32 lanes (float_convolution.cc); an H100's rows agree.
@@ -85,7 +83,7 @@ bool IsProduct(const Kernel& kernel) {
 }
 
 bool HasNewCudnn(const Kernel& kernel, const Machine& machine) {
-  return machine.HasNewerTensorCores() && kernel.torch >= kNewKernels;
+  return machine.HasNewerTensorCores() && kernel.torch >= kNewCudnn;
 }
 
 /// Kernels with Hopper's instruction have no stride; products of TF32 are

@@ -42,6 +42,10 @@ struct Convolution {
   std::int64_t PassMacs() const;
 };
 
+/// Channels of the images that a network sees: a dense convolution of as many
+/// is its stem, for which cuDNN has kernels of its own.
+inline constexpr std::int64_t kMostStemChannels = 4;
+
 /// True for convolutions of any direction and their backward operators.
 constexpr bool IsConvolution(OpKind kind) {
   return kind == OpKind::kConvolution ||

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
+#include "src/core/checked.h"
 #include "src/graph/attributes.h"
 #include "src/graph/convolution.h"
+#include "src/graph/recurrent_layer.h"
 
 // Every operator that multiplies, as `batch` products of [m, k] by [k, n].
 //
@@ -19,7 +22,6 @@
 namespace foretell::cost {
 namespace {
 
-constexpr std::int64_t kMaxStemChannels = 4;
 /// Square windows that cuDNN's depthwise kernels for f16 support.
 constexpr std::int64_t kDepthwiseWindows[] = {1, 3, 5};
 
@@ -77,7 +79,7 @@ KernelClass KernelClassOf(const Kernel& kernel,
                : KernelClass::kDepthwiseConvolution;
   }
   if (kernel.groups > 1) return KernelClass::kGroupedConvolution;
-  if (kernel.channels_in <= kMaxStemChannels) {
+  if (kernel.channels_in <= kMostStemChannels) {
     return KernelClass::kStemConvolution;
   }
   return convolution.Taps() == 1 ? KernelClass::kPointwiseConvolution
@@ -170,7 +172,10 @@ Precision ProductPrecision(const Expansion& expansion,
   const bool prefers_tf32 = IsConvolution(kind) || kind == OpKind::kAttention ||
                             kind == OpKind::kAttentionBackward;
   const bool asked = expansion.graph.info().precision == Precision::kTf32;
-  return prefers_tf32 || asked ? Precision::kTf32 : Precision::kFp32;
+  // cuDNN multiplies in TF32 (torch.backends.cudnn.allow_tf32).
+  const bool is_cudnns = IsRecurrentLayer(expansion.graph.node(expanded.id));
+  return prefers_tf32 || is_cudnns || asked ? Precision::kTf32
+                                            : Precision::kFp32;
 }
 
 void DescribeConvolution(const Expansion& expansion,
@@ -246,22 +251,46 @@ void DescribeAttentionBackward(const Expansion& expansion,
   SetAttention(expansion, expanded.node, 1, kernel);
 }
 
+namespace {
+
+/// Layers whose calls no trace has seen, at a kernel for each step of each: two
+/// matrices of a layer in one direction, of which every step reads both.
+void DescribeSteps(std::int64_t steps, Kernel& kernel) {
+  const std::int64_t layers = std::max<std::int64_t>(kernel.batch / 2, 1);
+  kernel.count = CheckedMul(steps, layers).value_or(steps);
+  kernel.repeated = true;
+  kernel.m /= steps;
+  kernel.batch = std::min<std::int64_t>(kernel.batch, 2);
+  kernel.bytes_weight /= layers;
+  for (std::int64_t* all :
+       {&kernel.macs, &kernel.bytes_in, &kernel.bytes_out}) {
+    *all /= kernel.count;
+  }
+}
+
+}  // namespace
+
 void DescribeRecurrent(const Expansion& expansion, const ExpandedNode& expanded,
                        Kernel& kernel) {
   kernel.kernel_class = KernelClass::kLinear;
   const Shape& input = expansion.tensors.ShapeOf(expanded.node.inputs.front());
   kernel.m = ProductBefore(input, 1);
-  if (input.size() > 2) {
-    kernel.rows = 1;
-    kernel.row_elements = input.front();
-  }
+  std::int64_t rows = input.size() > 2 ? input[1] : 0;  // Of a step.
+  bool has_state = false;
   for (const ValueId id : expanded.node.inputs) {
     const Shape& shape = expansion.tensors.ShapeOf(id);
+    const bool is_state = shape.size() == 3 && id != expanded.node.inputs[0];
+    if (is_state && !std::exchange(has_state, true)) rows = shape[1];
     if (!expansion.tensors.IsWeight(id) || shape.size() != 2) continue;
     if (kernel.batch++ > 0) continue;
     kernel.n = shape[0];
     kernel.k = shape[1];
   }
+  const std::int64_t steps = Ratio(kernel.m, rows);
+  if (steps == 0) return;
+  if (has_state) return DescribeSteps(steps, kernel);
+  kernel.rows = 1;
+  kernel.row_elements = steps;
 }
 
 }  // namespace foretell::cost

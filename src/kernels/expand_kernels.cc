@@ -22,10 +22,10 @@
 #include "foretell/error.h"
 #include "src/core/checked.h"
 #include "src/graph/attributes.h"
+#include "src/graph/recurrent_layer.h"
 #include "src/kernels/constants.h"
 #include "src/kernels/expansion.h"
 #include "src/kernels/node_operands.h"
-#include "src/kernels/recurrent_layers.h"
 
 namespace foretell::cost {
 namespace {
@@ -153,24 +153,10 @@ bool ExpandCalls(Expansion& expansion, const ExpandedNode& expanded) {
     const std::int64_t times = call.Int(kTimesAttribute, 1);
     for (std::size_t i = first; i < kernels.size(); ++i) {
       Repeat(kernels[i], call, times);
+      kernels[i].repeated = times > 1 && IsRecurrentLayer(node);
     }
   }
   return !node.calls.empty();
-}
-
-/// Emits the kernels of a recurrent layer, or of its gradient, as cuDNN runs
-/// it. No trace shows these: they are written as ATen calls in a graph of their
-/// own, and that is expanded like any other. False, and nothing done, for every
-/// other operator and for operands that it does not understand.
-bool ExpandRecurrent(Expansion& expansion, const ExpandedNode& expanded) {
-  const bool is_gradient = expanded.node.kind == OpKind::kRecurrentBackward;
-  if (!is_gradient && expanded.node.kind != OpKind::kRecurrent) return false;
-  CompositeSteps steps(expansion, expanded);
-  const bool is_written =
-      is_gradient ? WriteRecurrentGradient(steps) : WriteRecurrent(steps);
-  if (!is_written || !steps.ReturnsFit()) return false;
-  steps.Emit(expansion);
-  return true;
 }
 
 /// Requires that launches can be counted together; all else of a kernel is
@@ -193,7 +179,6 @@ void ExpandNode(Expansion& expansion, const Node& node, NodeId id) {
   if (IsFloatCast(expansion, node)) return ExpandCast(expansion, node, id);
   const ExpandedNode expanded = {node, id, ReadOperands(expansion.graph, node)};
   if (ExpandCalls(expansion, expanded)) return;
-  if (ExpandRecurrent(expansion, expanded)) return;
   if (ExpandLoss(expansion, expanded)) return;
   const LayoutEffect layout = ExpandLayout(expansion, expanded);
   if (IsConvolutionGradient(node)) {

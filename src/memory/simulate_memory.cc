@@ -85,14 +85,17 @@ std::int64_t PeakWorkspace(const std::vector<ScheduledEvent>& schedule,
   return peak;
 }
 
-/// First tensor of every storage; kNone for a storage without one.
+/// The tensor of every storage that gave it its label, else the first; kNone
+/// for a storage without one.
 std::vector<ValueId> FirstValues(const OperatorGraph& graph) {
   std::vector<ValueId> first(graph.storages().size(), kNone);
   for (std::size_t i = 0; i < graph.values().size(); ++i) {
     const StorageId storage = graph.values()[i].storage;
     if (storage == kNone) continue;
     ValueId& slot = first[static_cast<std::size_t>(storage)];
-    if (slot == kNone) slot = static_cast<ValueId>(i);
+    const bool is_label =
+        graph.values()[i].name == graph.storage(storage).label;
+    if (slot == kNone || is_label) slot = static_cast<ValueId>(i);
   }
   return first;
 }

@@ -127,8 +127,6 @@ constexpr WorkspaceRule kHopperRules[] = {
 
 constexpr int kHopper = 90;  ///< Compute capability.
 
-constexpr std::int64_t kStemChannels = 4;
-
 // Where the gradient of the input is a Winograd transform, and the channels for
 // which published peaks show one: of the larger side, and of the input.
 constexpr Multiples kWinogradTransform = {2.25, 2.25, 2};
@@ -164,7 +162,8 @@ ConvolutionClass Classify(const Convolution& convolution) {
                    : ConvolutionClass::kPointwise;
   }
   if (grouped) return ConvolutionClass::kGrouped;
-  if (convolution.channels_in <= kStemChannels) return ConvolutionClass::kStem;
+  if (convolution.channels_in <= kMostStemChannels)
+    return ConvolutionClass::kStem;
   const bool unit_stride = AllAre(convolution.stride, 1);
   return AllAre(convolution.window, 3) && unit_stride
              ? ConvolutionClass::kUnitStride3x3

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "foretell/program.h"
+#include "src/graph/recurrent_layer.h"
 #include "src/program/autocast.h"
 #include "src/program/meta/repeat_scope.h"
 #include "src/program/operator_call.h"
@@ -26,6 +27,8 @@ namespace {
 /// learned predictors know one kernel, or src/kernels writes what CUDA does and
 /// meta tensors hide.
 constexpr std::string_view kListed[] = {
+    "_cudnn_rnn",
+    "_cudnn_rnn_backward",
     "_convolution_mode",
     "_euclidean_dist",
     "_native_multi_head_attention",
@@ -48,6 +51,7 @@ constexpr std::string_view kListed[] = {
     "einsum",
     "feature_dropout",
     "ger",
+    "gru",
     "gru_cell",
     "hinge_embedding_loss",
     "isfinite",
@@ -59,6 +63,7 @@ constexpr std::string_view kListed[] = {
     "linalg_multi_dot",
     "linalg_vecdot",
     "logsumexp",
+    "lstm",
     "lstm_cell",
     "margin_ranking_loss",
     "masked_fill",
@@ -69,7 +74,9 @@ constexpr std::string_view kListed[] = {
     "outer",
     "pairwise_distance",
     "poisson_nll_loss",
+    "rnn_relu",
     "rnn_relu_cell",
+    "rnn_tanh",
     "rnn_tanh_cell",
     "roll",
     "scaled_dot_product_attention",
@@ -167,6 +174,16 @@ bool IsListed(const c10::OperatorHandle& op) {
           op.schema().overload_name() == kPaddingByWord);
 }
 
+void NoteTimes(InnerCalls::Call& call) {
+  if (call_times == 1) return;
+  call.spec.attributes.emplace_back(kTimesAttribute, call_times);
+}
+
+bool IsOfRecurrentLayer(const c10::OperatorHandle& op) {
+  const std::string target = TargetOf(op);
+  return IsRecurrentLayer({.target = target, .kind = OpKindOf(target)});
+}
+
 /// `find`'s answer for `op`, which is asked for once.
 template <typename Answer>
 Answer Cached(const c10::OperatorHandle& op,
@@ -179,7 +196,10 @@ Answer Cached(const c10::OperatorHandle& op,
 
 }  // namespace
 
-bool ListsCalls(const c10::OperatorHandle& op) { return Cached(op, &IsListed); }
+bool ListsCalls(const c10::OperatorHandle& op, c10::DeviceType device) {
+  return Cached(op, &IsListed) &&
+         (device == c10::DeviceType::Meta || !IsOfRecurrentLayer(op));
+}
 
 InnerCallKind InnerCallKindOf(const c10::OperatorHandle& op) {
   return Cached(op, &Classify);
@@ -221,10 +241,20 @@ InnerCalls::Call InnerCalls::Begin(const c10::OperatorHandle& op,
   if (AutocastRegion::IsCasting()) {
     call.spec.attributes.emplace_back(kAutocastAttribute, true);
   }
-  if (call_times > 1) {
-    call.spec.attributes.emplace_back(kTimesAttribute, call_times);
-  }
+  NoteTimes(call);
   return call;
+}
+
+void InnerCalls::Write(Call call, const std::vector<at::Tensor>& operands,
+                       const std::vector<at::Tensor>& results) {
+  for (const at::Tensor& operand : operands) {
+    Append(operand, /*is_new=*/false, call.operands);
+  }
+  for (const at::Tensor& result : results) {
+    Append(result, /*is_new=*/true, call.results);
+  }
+  NoteTimes(call);
+  calls_.push_back(std::move(call));
 }
 
 void InnerCalls::End(Call call, const c10::OperatorHandle& op,

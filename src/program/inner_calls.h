@@ -26,8 +26,9 @@ enum class InnerCallKind {
 
 InnerCallKind InnerCallKindOf(const c10::OperatorHandle& op);
 
-/// Whether a node of `op` lists the calls that it makes.
-bool ListsCalls(const c10::OperatorHandle& op);
+/// Whether a node of `op` lists the calls that it makes on `device`: of a
+/// recurrent layer, which is cuDNN's, only the kernels for meta know them.
+bool ListsCalls(const c10::OperatorHandle& op, c10::DeviceType device);
 
 /// The calls that one operator makes inside, from its start to its end.
 ///
@@ -57,6 +58,10 @@ class InnerCalls {
   /// where it returned its operand as it was.
   void End(Call call, const c10::OperatorHandle& op,
            const torch::jit::Stack& stack);
+
+  /// Adds `call`, of which no tensors are known yet: WriteCall.
+  void Write(Call call, const std::vector<at::Tensor>& operands,
+             const std::vector<at::Tensor>& results);
 
   /// Adds the calls that make tensors to `node`, whose results are `results`;
   /// adds none if all are views. `name` makes the wanted name of an inner

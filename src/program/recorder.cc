@@ -26,6 +26,7 @@
 #include "src/program/host_operators.h"
 #include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
+#include "src/program/meta/written_call.h"
 #include "src/program/operand_checks.h"
 #include "src/program/operator_call.h"
 #include "src/program/perform.h"
@@ -208,7 +209,7 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
   const size_t num_mutated = results.size();
 
   inside_node_ = true;
-  if (touches && ListsCalls(op)) {
+  if (touches && ListsCalls(op, device_)) {
     inner_calls_.emplace(
         [this](const at::Tensor& tensor) { return Know(tensor); });
   }
@@ -255,6 +256,22 @@ void Recorder::CallInside(const c10::OperatorHandle& op,
   op.redispatchBoxed(keys, &stack);
   const bool is_leaf = num_inner_calls_ == before;
   if (is_leaf) inner_calls_->End(std::move(call), op, stack);
+}
+
+void Recorder::WriteInside(NodeSpec spec,
+                           const std::vector<at::Tensor>& operands,
+                           const std::vector<at::Tensor>& results) {
+  RequireFew(++num_inner_calls_);
+  inner_calls_->Write({.spec = std::move(spec)}, operands, results);
+}
+
+void WriteCall(std::string target, const std::vector<at::Tensor>& operands,
+               const std::vector<at::Tensor>& results, Attributes attributes) {
+  Recorder* const recorder = Recorder::Current();
+  if (recorder == nullptr || !recorder->is_inside()) return;
+  recorder->WriteInside(
+      {.target = std::move(target), .attributes = std::move(attributes)},
+      operands, results);
 }
 
 NodeSpec Recorder::SpecOf(const c10::OperatorHandle& op,

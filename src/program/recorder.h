@@ -98,6 +98,11 @@ class Recorder final : public StorageListener {
   void CallInside(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack& stack);
 
+  /// Adds a call that the dispatcher does not see: WriteCall. Requires
+  /// is_inside().
+  void WriteInside(NodeSpec spec, const std::vector<at::Tensor>& operands,
+                   const std::vector<at::Tensor>& results);
+
   /// Throws the first Error of Call again, if there was one: interpreters and
   /// autograd replace exceptions that pass through them by their own.
   void RethrowFailure() const;

@@ -196,10 +196,17 @@ TEST(EstimateCost, ReadsKeysUpToTheDiagonalInCausalAttention) {
 TEST(EstimateCost, MakesRecurrentStepsWaitForEachOther) {
   const auto us = [](const std::string& steps) {
     return EstimateText("graph \"r\"\n%x = input f32[" + steps +
-                        ",1,256]\n%h = input f32[1,1,256]\n%y, %n = "
-                        "gru(%x, %h, weight f32[768,256], weight "
-                        "f32[768,256]) {num_layers=1} : f32[" +
-                        steps + ",1,256], f32[1,1,256]\n")
+                        ",1,256]\n%h = input f32[1,1,256]\n"
+                        "%w = weight f32[768,256]\n%y = gru(%x, %h, %w, %w) : "
+                        "f32[" +
+                        steps +
+                        ",1,256]\n"
+                        "| %s = inner f32[1,256]\n"
+                        "| %p = linear(%s, %w) {times=" +
+                        steps +
+                        "} : f32[1,768]\n"
+                        "| %n = _thnn_fused_gru_cell(%p, %s) {times=" +
+                        steps + "} : f32[1,256]\n")
         .nodes.at(0)
         .gpu_us;
   };

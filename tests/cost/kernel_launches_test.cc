@@ -77,23 +77,35 @@ TEST(KernelLaunches, LetTheGpuWaitForTheLast) {
               240 + cost.nodes[0].launches.back().left_us, 1e-6);
 }
 
+/// Calls of `layers` layers as cuDNN runs them.
+std::string LayerCalls(const std::string& from, int gates, int layers) {
+  const std::string rows = std::to_string(256 * gates);
+  std::string text;
+  for (int i = 0; i < layers; ++i) {
+    const auto name = [&](const std::string& what) {
+      return "%" + what + from + "_" + std::to_string(i);
+    };
+    text += "| " + name("g") + " = linear(%y" + from + ", %w) : f32[100,64," +
+            rows + "]\n| " + name("s") + " = inner f32[64,256]\n| " +
+            name("p") + " = linear(" + name("s") +
+            ", %w) {times=100} : " + "f32[64," + rows + "]\n| " + name("n") +
+            " = _cell(" + name("p") + ") {times=100} : f32[64,256]\n";
+  }
+  return text;
+}
+
 /// Layers of 256 units over 100 steps of 64 rows: of one operator, or one each.
 std::string Layers(const std::string& target, int gates, int layers,
                    bool as_one) {
-  const bool has_cell = target == "lstm";
-  const std::string weight =
-      "weight f32[" + std::to_string(256 * gates) + ",256]";
   const std::string depth = std::to_string(as_one ? layers : 1);
-  const std::string state = "f32[" + depth + ",64,256]";
-  std::string text = "%y0 = input f32[100,64,256]\n%h = input " + state + "\n";
+  std::string text = "%y0 = input f32[100,64,256]\n%h = input f32[" + depth +
+                     ",64,256]\n%w = parameter f32[" +
+                     std::to_string(256 * gates) + ",256]\n";
   for (int i = 0; i < (as_one ? 1 : layers); ++i) {
     const std::string from = std::to_string(i);
-    const std::string to = std::to_string(i + 1);
-    text += "%y" + to + ", %h" + to + (has_cell ? ", %c" + to : "") + " = " +
-            target + "(%y" + from + ", %h" + (has_cell ? ", %h" : "");
-    for (int w = 0; w < 2 * (as_one ? layers : 1); ++w) text += ", " + weight;
-    text +=
-        ") : f32[100,64,256], " + state + (has_cell ? ", " + state : "") + "\n";
+    text += "%y" + std::to_string(i + 1) + " = " + target + "(%y" + from +
+            ", %h, %w, %w) : f32[100,64,256]\n" +
+            LayerCalls(from, gates, as_one ? layers : 1);
   }
   return text;
 }

@@ -1,4 +1,5 @@
 #include <ATen/ATen.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -7,6 +8,7 @@
 
 #include "foretell/trace.h"
 #include "tests/kernels/decomposition.h"
+#include "tests/kernels/kernels_of.h"
 
 // Recurrent layers against cuDNN's steps, written with PyTorch's fused cells,
 // which read what cuDNN's kernels of the gates read and in training keep the
@@ -76,6 +78,11 @@ KernelWork WorkOfOne(const std::function<void()>& call) {
   const OperatorGraph graph = TraceOf([&] { return call; });
   EXPECT_EQ(graph.nodes().size(), 1U);
   return WorkOf(graph);
+}
+
+/// Its kernels, by class.
+std::vector<Kernel> KernelsOfOne(const std::function<void()>& call) {
+  return ExpandKernels(TraceOf([&] { return call; }), {});
 }
 
 class RecurrentDecomposition : public testing::Test {
@@ -152,12 +159,87 @@ TEST_F(RecurrentDecomposition, AProjectionFollowsEveryStep) {
             }));
 }
 
+TEST_F(RecurrentDecomposition, AnLstmLaunchesTwoKernelsPerStep) {
+  const Weights w = MakeWeights(4, kInputs);
+  const auto kernels = [&](bool trains) {
+    return KernelsOfOne([&, trains] {
+      at::lstm(input_, Tensors{state_, state_}, w.All(), true, 1, 0, trains,
+               false, false);
+    });
+  };
+  const std::vector<Kernel> found = kernels(false);
+  ASSERT_THAT(ClassesOf(found),
+              testing::ElementsAre("linear", "linear", "elementwise"));
+  EXPECT_EQ(found[0].count, 1);
+  EXPECT_EQ(found[0].m, kSteps * kBatch);
+  EXPECT_EQ(found[0].arithmetic, Precision::kTf32);
+  EXPECT_EQ(found[1].count, kSteps);
+  EXPECT_EQ(found[1].m, kBatch);
+  EXPECT_TRUE(found[1].repeated);
+  EXPECT_EQ(found[2].count, kSteps);
+  // Both states, and in training the activated gates.
+  EXPECT_EQ(found[2].bytes_out, 2 * kBatch * kUnits * 4);
+  EXPECT_EQ(kernels(true)[2].bytes_out, 6 * kBatch * kUnits * 4);
+}
+
+TEST_F(RecurrentDecomposition, FewHiddenUnitsRunAllStepsInOneKernel) {
+  const auto classes = [&](std::int64_t units) {
+    const std::vector<at::Tensor> weights = {M({units, kInputs}),
+                                             M({units, units})};
+    const at::Tensor state = M({1, kBatch, units});
+    return ClassesOf(KernelsOfOne([&] {
+      at::rnn_tanh(input_, state, weights, false, 1, 0, false, false, false);
+    }));
+  };
+  EXPECT_THAT(classes(384), testing::ElementsAre("linear", "linear"));
+  EXPECT_THAT(classes(385),
+              testing::ElementsAre("linear", "linear", "activation"));
+}
+
+TEST_F(RecurrentDecomposition, APackedSequenceRunsAsManyStepsAsItFills) {
+  const Weights w = MakeWeights(3, kInputs);
+  const at::Tensor packed = M({5, kInputs});
+  const at::Tensor batch_sizes = at::tensor({2, 2, 1}, at::kLong);
+  const std::vector<Kernel> kernels = KernelsOfOne([&] {
+    at::gru(packed, batch_sizes, state_, w.All(), true, 1, 0, false, false);
+  });
+  ASSERT_EQ(kernels.size(), 5U);
+  EXPECT_EQ(kernels[1].count, 2);
+  EXPECT_EQ(kernels[1].m, 2);
+  EXPECT_EQ(kernels[3].count, 1);
+  EXPECT_EQ(kernels[3].m, 1);
+}
+
+/// Bytes that a call allocates and frees again.
+std::int64_t ScratchBytes(const OperatorGraph& graph) {
+  std::int64_t bytes = 0;
+  for (const MemoryEvent& event : graph.events()) {
+    const bool frees = event.kind == MemoryEvent::Kind::kFree;
+    if (frees && event.node == 0) bytes += graph.storage(event.storage).bytes;
+  }
+  return bytes;
+}
+
+// In training they lie in the reserve.
+TEST_F(RecurrentDecomposition, GatesOfAllStepsLieInTheWorkspace) {
+  const Weights w = MakeWeights(3, kInputs);
+  const auto scratch = [&](bool trains) {
+    return ScratchBytes(TraceOf([&] {
+      return [&, trains] {
+        at::gru(input_, state_, w.All(), true, 1, 0, trains, false, false);
+      };
+    }));
+  };
+  const std::int64_t of_unit = kSteps * kBatch * kUnits * 4;
+  EXPECT_EQ(scratch(false) - scratch(true), (3 - 5) * of_unit);
+}
+
 /// The gradient of one layer, of its input and of its weights.
 std::function<void()> Gradient(std::int64_t mode, const at::Tensor& input,
                                const at::Tensor& state, const Weights& w) {
   const at::Tensor output = M({kSteps, kBatch, kUnits});
   const at::Tensor cell = mode == kLstmMode ? state : at::Tensor();
-  const at::Tensor buffer = M({1});
+  const at::Tensor buffer = M({kSteps * kBatch * 6 * kUnits});
   return [=] {
     at::_cudnn_rnn_backward(input, w.All(), 4, buffer, state, cell, output,
                             output, {}, {}, mode, kUnits, 0, 1, false, 0, true,

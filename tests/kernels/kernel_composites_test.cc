@@ -25,7 +25,8 @@ std::int64_t MacsOf(const std::vector<Kernel>& kernels) {
   return macs;
 }
 
-/// Operators that run several kernels inside, where no trace sees them.
+/// Operators that run several kernels inside, where no trace sees them or a
+/// graph may lack the calls.
 constexpr std::string_view kSeveral[] = {"_cudnn_rnn_backward",
                                          "addmm",
                                          "binary_cross_entropy",
@@ -38,86 +39,20 @@ constexpr std::string_view kSeveral[] = {"_cudnn_rnn_backward",
                                          "rnn_tanh",
                                          "smooth_l1_loss"};
 
-// Recurrent layers: seven steps of two sequences.
-
-std::string Lstm(const std::string& input, std::int64_t units,
-                 const std::string& attributes, const std::string& output) {
-  const std::string h = std::to_string(units);
-  const std::string rows = std::to_string(4 * units);
-  return "%x = input " + input + "\n%h = input f32[1,2," + h +
-         "]\n%y, %a, %b = lstm(%x, %h, %h, parameter f32[" + rows +
-         ",8], parameter f32[" + rows + "," + h + "], parameter f32[" + rows +
-         "], parameter f32[" + rows + "]) {" + attributes + "} : " + output +
-         ", f32[1,2," + h + "], f32[1,2," + h + "]\n";
-}
-
-TEST(KernelComposites, AnLstmLaunchesTwoKernelsPerStep) {
-  const std::vector<Kernel> kernels =
-      KernelsOf(Lstm("f32[7,2,8]", 200, "", "f32[7,2,200]"));
-  ASSERT_THAT(ClassesOf(kernels),
-              ElementsAre("linear", "linear", "elementwise"));
-  EXPECT_EQ(kernels[0].count, 1);
-  EXPECT_EQ(kernels[0].m, 14);
-  EXPECT_EQ(kernels[0].macs, 14 * 800 * 8);
-  EXPECT_EQ(kernels[1].count, 7);
-  EXPECT_EQ(kernels[1].m, 2);
-  EXPECT_EQ(kernels[1].n, 800);
-  EXPECT_EQ(kernels[1].k, 200);
-  EXPECT_EQ(kernels[1].bytes_weight, 800 * 200 * 4);
-  EXPECT_EQ(kernels[2].count, 7);
-  // gates from input and state, the cell state, two biases; both states
-  EXPECT_EQ(kernels[2].bytes_in, 2 * (800 + 800 + 200) * 4);
-  EXPECT_EQ(kernels[2].bytes_weight, 2 * 800 * 4);
-  EXPECT_EQ(kernels[2].bytes_out, 2 * (200 + 200) * 4);
-  EXPECT_EQ(MacsOf(kernels), 14 * 800 * (8 + 200));
-}
-
-TEST(KernelComposites, TrainingKeepsTheGatesOfAnLstm) {
-  const std::vector<Kernel> kernels =
-      KernelsOf(Lstm("f32[7,2,8]", 200, "train=true", "f32[7,2,200]"));
-  EXPECT_EQ(kernels[2].bytes_out, 2 * (200 + 200 + 800) * 4);
-}
-
-TEST(KernelComposites, FewHiddenUnitsRunAllStepsInOneKernel) {
-  const std::vector<Kernel> kernels =
-      KernelsOf(Lstm("f32[7,2,8]", 192, "", "f32[7,2,192]"));
-  ASSERT_THAT(ClassesOf(kernels), ElementsAre("linear", "linear"));
-  EXPECT_EQ(kernels[1].count, 1);
-  EXPECT_EQ(kernels[1].m, 14);
-  EXPECT_EQ(kernels[1].macs, 14 * 768 * 192);
-  EXPECT_EQ(kernels[1].bytes_in, 14 * 768 * 4);
-  EXPECT_EQ(kernels[1].bytes_weight, (768 * 192 + 2 * 768) * 4);
-  EXPECT_EQ(kernels[1].bytes_out, 14 * 192 * 4);
-}
-
-TEST(KernelComposites, ASimpleLayerIsPersistentUpTo384Units) {
-  const auto classes = [](const std::string& units) {
-    return ClassesOf("%y = rnn_tanh(input f32[7,2,8], input f32[1,2," + units +
-                     "], parameter f32[" + units + ",8], parameter f32[" +
-                     units + "," + units + "]) : f32[7,2," + units + "]\n");
-  };
-  EXPECT_THAT(classes("384"), ElementsAre("linear", "linear"));
-  EXPECT_THAT(classes("385"), ElementsAre("linear", "linear", "activation"));
-}
-
-// Nine tokens fill four steps of two rows, one is left.
-TEST(KernelComposites, APackedSequenceRunsAsManyStepsAsItFills) {
-  const std::vector<Kernel> kernels =
-      KernelsOf(Lstm("f32[9,8]", 200, "", "f32[9,200]"));
-  ASSERT_THAT(kernels, SizeIs(5));
-  EXPECT_EQ(kernels[1].count, 4);
-  EXPECT_EQ(kernels[1].m, 2);
-  EXPECT_EQ(kernels[3].count, 1);
-  EXPECT_EQ(kernels[3].m, 1);
-  EXPECT_EQ(MacsOf(kernels), 9 * 800 * (8 + 200));
-}
-
-TEST(KernelComposites, ABatchBeforeTheStepsIsTurnedAndTurnedBack) {
-  const std::string lstm =
-      Lstm("f32[2,7,8]", 200, "batch_first=true", "f32[2,7,200]");
-  const std::string rows = "%r = reshape(%y) : f32[14,200]\n";
-  EXPECT_THAT(ClassesOf(lstm + rows),
-              ElementsAre("copy", "linear", "linear", "elementwise", "copy"));
+// A layer of three steps as a trace lists it: cuDNN multiplies in TF32, and
+// queues the kernels of the steps one after the other.
+TEST(KernelComposites, StepsOfARecurrentLayerAreCudnns) {
+  const std::vector<Kernel> kernels = KernelsOf(
+      "%x = input f32[3,2,4]\n%h = input f32[1,2,8]\n%w = parameter f32[8,4]\n"
+      "%y, %n = rnn_relu(%x, %h, %w, parameter f32[8,8]) : f32[3,2,8], "
+      "f32[1,2,8]\n"
+      "| %g = linear(%x, %w) : f32[3,2,8]\n"
+      "| %s = relu(%g) {times=3} : f32[2,8]\n");
+  ASSERT_THAT(ClassesOf(kernels), ElementsAre("linear", "relu"));
+  EXPECT_EQ(kernels[0].arithmetic, Precision::kTf32);
+  EXPECT_FALSE(kernels[0].repeated);
+  EXPECT_EQ(kernels[1].count, 3);
+  EXPECT_TRUE(kernels[1].repeated);
 }
 
 // PyTorch runs these in every step, whatever they are made of.
@@ -250,10 +185,16 @@ TEST(KernelComposites, HaveKernelsOrAnErrorForAnyGraph) {
   EXPECT_GT(listed, drawn * 3 / 4);
 }
 
-TEST(KernelComposites, WhatIsNotUnderstoodStaysOneKernel) {
-  EXPECT_THAT(ClassesOf("%y = lstm(input f32[7,2,8], parameter f32[800,8], "
-                        "parameter f32[800,200]) : f32[7,2,200]\n"),
-              ElementsAre("linear"));
+TEST(KernelComposites, ARecurrentLayerWithoutCallsIsAKernelPerStep) {
+  const std::vector<Kernel> kernels = KernelsOf(
+      "%x = input f32[2,7,8]\n%h = input f32[2,2,200]\n"
+      "%w = parameter f32[600,8]\n%u = parameter f32[600,200]\n"
+      "%v = parameter f32[600,200]\n"
+      "%y = gru(%x, %h, %w, %u, %v, %u) {batch_first=true} : f32[2,7,200]\n");
+  ASSERT_THAT(ClassesOf(kernels), ElementsAre("linear"));
+  EXPECT_EQ(kernels[0].count, 14);
+  EXPECT_EQ(kernels[0].m, 2);
+  EXPECT_TRUE(kernels[0].repeated);
 }
 
 }  // namespace

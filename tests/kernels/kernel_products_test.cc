@@ -220,14 +220,23 @@ TEST(KernelProducts, TwoBatchesMakeABatch) {
   EXPECT_EQ(ProductOf(kernel), ProductSizes(6, 5, 7, 8));
 }
 
-TEST(KernelProducts, ARecurrentLayerHasAProductPerWeight) {
+TEST(KernelProducts, AStepOfARecurrentLayerHasAProductPerWeight) {
   const Kernel kernel = LastOf(
       "%x = input f16[7,2,8]\n%h = input f16[1,2,4]\n"
       "%y = _cudnn_rnn(%x, parameter f16[16,8], parameter f16[16,4], %h, %h)"
       " : f16[7,2,4]\n");
   EXPECT_EQ(kernel.kernel_class, KernelClass::kLinear);
-  EXPECT_EQ(ProductOf(kernel), ProductSizes(2, 14, 16, 8));
-  EXPECT_EQ(kernel.macs, 14 * (16 * 8 + 16 * 4));
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(2, 2, 16, 8));
+  EXPECT_EQ(kernel.count, 7);
+  EXPECT_EQ(kernel.macs, 2 * (16 * 8 + 16 * 4));
+}
+
+TEST(KernelProducts, AllStepsInOneKernelAreAsManyAsTheInputHas) {
+  const Kernel kernel = LastOf(
+      "%g = input f16[7,2,16]\n"
+      "%y = _cudnn_rnn(%g, parameter f16[16,4]) : f16[7,2,4]\n");
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(1, 14, 16, 4));
+  EXPECT_EQ(kernel.row_elements, 7);
 }
 
 /// Arithmetic of a product and a convolution of f32 at this precision.

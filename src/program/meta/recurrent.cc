@@ -5,41 +5,18 @@
 // each one's results. The overrides call cuDNN's operator instead, the cells
 // their fused kernels. Weights are assumed to lie in one buffer already
 // (nn::RNNBase::flatten_parameters), so no copy of them is made.
-//
-// cuDNN does not publish what it reserves for the backward pass. The estimate
-// here is what the gradient needs per unit and step: activated gates, cell
-// state and output of the layer. It has not been measured.
 
 #include <ATen/ops/_cudnn_rnn.h>
 #include <ATen/ops/_thnn_fused_gru_cell.h>
 #include <ATen/ops/_thnn_fused_lstm_cell.h>
 #include <ATen/ops/matmul.h>
 
-#include <numeric>
-
+#include "src/program/meta/cudnn_rnn.h"
 #include "src/program/meta/families.h"
 #include "src/program/meta/shapes.h"
 
 namespace foretell::meta {
 namespace {
-
-// Numbers of cudnnRNNMode_t.
-constexpr std::int64_t kModeRelu = 0;
-constexpr std::int64_t kModeTanh = 1;
-constexpr std::int64_t kModeLstm = 2;
-constexpr std::int64_t kModeGru = 3;
-
-// Values per unit and step that the backward pass reads.
-constexpr std::int64_t ReservedValues(std::int64_t mode) {
-  switch (mode) {
-    case kModeLstm:
-      return 6;
-    case kModeGru:
-      return 5;
-    default:
-      return 2;
-  }
-}
 
 struct Layer {
   at::Tensor input;
@@ -105,70 +82,6 @@ void Lstm(Call& call) {
   call.Return(std::get<0>(results));
   call.Return(std::get<1>(results));
   call.Return(std::get<2>(results));
-}
-
-// Results: output, last hidden state, last cell state, reserved bytes, and
-// the buffer of weights.
-void CudnnRnn(Call& call) {
-  const at::Tensor& input = call.Tensor("input");
-  const at::Tensor& hidden = call.Tensor("hx");
-  const std::int64_t mode = call.Int("mode");
-  const bool is_packed = !call.Ints("batch_sizes").empty();
-  const bool batch_first = call.Bool("batch_first", false) && !is_packed;
-  const std::int64_t directions = call.Bool("bidirectional", false) ? 2 : 1;
-  const std::int64_t units = call.Int("hidden_size");
-  const std::int64_t width =
-      directions *
-      (call.Int("proj_size", 0) > 0 ? call.Int("proj_size") : units);
-  const at::ScalarType dtype = input.scalar_type();
-  TORCH_CHECK(input.dim() == (is_packed ? 2 : 3), call.schema().name(),
-              ": an input of shape ", input.sizes(), ", expected ",
-              is_packed ? 2 : 3, " dimensions");
-  Sizes sizes = input.sizes().vec();
-  sizes.back() = width;
-  TensorSpec output = Contiguous(sizes, dtype);
-  if (batch_first) output.strides = {width, sizes[0] * width, 1};
-  const std::int64_t steps = std::accumulate(
-      sizes.begin(), sizes.end() - 1, std::int64_t{1}, std::multiplies<>());
-  const std::int64_t reserved = steps * units * directions *
-                                call.Int("num_layers") * ReservedValues(mode) *
-                                static_cast<std::int64_t>(input.itemsize());
-  call.Return(output);
-  call.Return(Contiguous(hidden.sizes(), dtype));
-  call.Return(call.IsTensor("cx") ? Contiguous(call.Tensor("cx").sizes(), dtype)
-                                  : Contiguous(Sizes{0}, dtype));
-  call.Return(
-      Contiguous(Sizes{call.Bool("train", false) ? reserved : 0}, at::kByte));
-  call.Return(Contiguous(Sizes{0}, dtype));
-}
-
-// The gradients of all weights are views of one buffer.
-c10::List<at::Tensor> WeightGradients(const std::vector<at::Tensor>& weights) {
-  std::int64_t total = 0;
-  for (const at::Tensor& weight : weights) total += weight.numel();
-  const at::Tensor all =
-      Allocate(Contiguous(Sizes{total}, weights.front().scalar_type()));
-  c10::List<at::Tensor> gradients;
-  std::int64_t start = 0;
-  for (const at::Tensor& weight : weights) {
-    gradients.push_back(
-        all.narrow(0, start, weight.numel()).view(weight.sizes()));
-    start += weight.numel();
-  }
-  return gradients;
-}
-
-void CudnnBackward(Call& call) {
-  const std::vector<bool> mask = call.Bools("output_mask");
-  call.Return(Like(call.Tensor("input")));
-  call.Return(
-      Contiguous(call.Tensor("hx").sizes(), call.Tensor("hx").scalar_type()));
-  const bool has_cell = call.IsTensor("cx");
-  call.ReturnIf(has_cell, has_cell ? Contiguous(call.Tensor("cx").sizes(),
-                                                call.Tensor("cx").scalar_type())
-                                   : TensorSpec{});
-  call.ReturnValue(mask[3] ? WeightGradients(call.TensorList("weight"))
-                           : c10::List<at::Tensor>());
 }
 
 void LstmCell(Call& call) {
@@ -241,7 +154,7 @@ constexpr KernelRow kRecurrentKernels[] = {
     {"rnn_relu.input", Rnn<kModeRelu>, Policy::kOverrideWhole},
     {"rnn_relu.data", Rnn<kModeRelu>, Policy::kOverrideWhole},
     {"_cudnn_rnn.", CudnnRnn},
-    {"_cudnn_rnn_backward.", CudnnBackward},
+    {"_cudnn_rnn_backward.", CudnnRnnBackward},
     {"lstm_cell", LstmCell, Policy::kOverrideWhole},
     {"gru_cell", GruCell, Policy::kOverrideWhole},
     {"_thnn_fused_lstm_cell.", FusedLstmCell},

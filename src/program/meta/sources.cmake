@@ -5,6 +5,8 @@ set(FORETELL_META_SOURCES
     meta/attention_math.cc
     meta/call.cc
     meta/convolution.cc
+    meta/cudnn_rnn.cc
+    meta/cudnn_rnn_gradient.cc
     meta/data_dependent.cc
     meta/detection.cc
     meta/dropout.cc
