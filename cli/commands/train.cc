@@ -67,6 +67,10 @@ void PrintEnd(const TrainingRun& run, RunEnd end) {
   std::cout << fmt::format(
       "{}: epoch {}{}\n", Printable(run.folder().best_path()), info.epochs,
       end == RunEnd::kStoppedEarly ? ", stopped early" : "");
+  if (run.data().validation.empty()) {
+    std::cout << "no validation samples: errors and intervals are unknown\n";
+    return;
+  }
   TextTable table({"target", "validation MAPE", "90 % of true / predicted"});
   for (const learned::CheckpointTarget& target : info.targets) {
     table.AddRow({std::string(TargetName(target.scale.target)),

@@ -26,17 +26,24 @@ std::string Duration(double seconds) {
 
 }  // namespace
 
-ProgressBar::ProgressBar(bool is_shown)
-    : shown_(is_shown && isatty(STDERR_FILENO) == 1), started_(Clock::now()) {}
+ProgressBar::ProgressBar(bool is_shown, std::chrono::milliseconds line_every)
+    : shown_(is_shown),
+      on_terminal_(isatty(STDERR_FILENO) == 1),
+      line_every_(line_every),
+      started_(Clock::now()),
+      drawn_(on_terminal_ ? Clock::time_point() : started_) {}
 
 ProgressBar::~ProgressBar() {
-  if (shown_) WipeProgress();
+  if (shown_ && on_terminal_) WipeProgress();
 }
 
 void ProgressBar::Show(std::int64_t done, std::int64_t total,
                        std::int64_t failed, const std::string& current) {
   const Clock::time_point now = Clock::now();
-  if (!shown_ || (done < total && now - drawn_ < kRedraw)) return;
+  const bool is_due = on_terminal_
+                          ? done >= total || now - drawn_ >= kRedraw
+                          : done < total && now - drawn_ >= line_every_;
+  if (!shown_ || !is_due) return;
   drawn_ = now;
   const std::chrono::duration<double> passed = now - started_;
   Draw(ProgressLine(done, total, failed, passed.count(), current));
@@ -44,10 +51,14 @@ void ProgressBar::Show(std::int64_t done, std::int64_t total,
 
 void ProgressBar::ShowStage(std::int64_t done, std::int64_t total,
                             const std::string& current) {
-  if (shown_) Draw(ProgressLine(done, total, 0, 0, current));
+  if (shown_ && on_terminal_) Draw(ProgressLine(done, total, 0, 0, current));
 }
 
 void ProgressBar::Draw(const std::string& line) {
+  if (!on_terminal_) {
+    std::cerr << line << std::endl;
+    return;
+  }
   std::cerr << "\r\033[K" << line << std::flush;
   line_stands = true;
 }

@@ -14,6 +14,10 @@ namespace foretell::dataset {
 namespace {
 
 constexpr std::size_t kBins = 24;
+// What is an outlier, see OutlierRule.
+constexpr double kOutlierFactor = 1.5;
+constexpr double kOutlierDeviations = 6;
+constexpr std::size_t kSmallestGroup = 20;
 
 /// Whether a quantity has a plot of its own.
 bool IsDrawn(const LabelQuantity& quantity) {
@@ -216,10 +220,8 @@ Distribution Describe(const std::string& name, std::vector<double> values) {
 
 std::vector<std::pair<std::size_t, double>> FindOutliers(
     const std::vector<WorkedLabel>& labels) {
-  constexpr std::size_t kSmallestGroup = 20;
-  constexpr double kDeviations = 6;
   constexpr double kNormalConsistency = 1.4826;
-  const double smallest = std::log(1.5);
+  const double smallest = std::log(kOutlierFactor);
   if (labels.size() < kSmallestGroup) return {};
   const auto count = static_cast<double>(labels.size());
   double x = 0;
@@ -245,13 +247,21 @@ std::vector<std::pair<std::size_t, double>> FindOutliers(
   for (double& size : sizes) size = std::abs(size);
   std::ranges::sort(sizes);
   const double limit = std::max(
-      smallest, kDeviations * kNormalConsistency * Quantile(sizes, 0.5));
+      smallest, kOutlierDeviations * kNormalConsistency * Quantile(sizes, 0.5));
   std::vector<std::pair<std::size_t, double>> outliers;
   for (std::size_t i = 0; i < residuals.size(); ++i) {
     if (std::abs(residuals[i]) <= limit) continue;
     outliers.emplace_back(i, labels[i].value / std::exp(residuals[i]));
   }
   return outliers;
+}
+
+std::string OutlierRule() {
+  return fmt::format(
+      "labels more than a factor of {} and {} median absolute deviations from "
+      "the line of log(value) over log(MACs) of a family with at least {} "
+      "labels",
+      kOutlierFactor, kOutlierDeviations, kSmallestGroup);
 }
 
 Stats ComputeStats(const Dataset& dataset) { return Counting(dataset).Run(); }

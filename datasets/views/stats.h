@@ -44,7 +44,7 @@ struct LabelCoverage {
   std::vector<double> family_shares;
 };
 
-/// A label far from the fit to similar labels.
+/// A label far from the fit to similar labels, see OutlierRule.
 struct Outlier {
   std::string point;
   std::string device;
@@ -86,9 +86,8 @@ struct Stats {
 ///
 /// Outliers: within one device, source, mode, precision and family, the
 /// logarithm of each quantity is fitted by a straight line in the logarithm of
-/// MACs; a label is one when it is off by a factor of more than 1.5 and by more
-/// than six times the (normal-consistent) median absolute deviation. Groups of
-/// fewer than 20 are ignored.
+/// MACs; OutlierRule has the limits. Median absolute deviations are the
+/// normal-consistent ones.
 Stats ComputeStats(const Dataset& dataset);
 
 /// Tables for a terminal.
@@ -97,6 +96,9 @@ std::string FormatStats(const Stats& stats);
 std::string StatsToJson(const Stats& stats);
 /// A self-contained page with tables and pictures.
 std::string StatsToHtml(const Stats& stats);
+
+/// When a label is an outlier, in words with the limits.
+std::string OutlierRule();
 
 /// Count, extremes, percentiles and histogram of `values`.
 Distribution Describe(const std::string& name, std::vector<double> values);

@@ -73,8 +73,8 @@ std::string Outliers(const Stats& stats) {
                   outlier.quantity, FormatShort(outlier.value, kDigits),
                   FormatShort(outlier.expected, kDigits)});
   }
-  return fmt::format("\n{} outliers\n{}", stats.outliers.size(),
-                     table.ToString());
+  return fmt::format("\n{}: {}\n{}", Counted(stats.outliers.size(), "outlier"),
+                     OutlierRule(), table.ToString());
 }
 
 Json ToJson(const Distribution& distribution) {
@@ -142,6 +142,7 @@ Json StatsDocument(const Stats& stats, std::size_t most) {
                {"graph_sizes", ToJson(stats.graph_sizes)},
                {"coverage", Json::array()},
                {"num_outliers", stats.outliers.size()},
+               {"outlier_rule", OutlierRule()},
                {"outliers", Json::array()},
                {"splits", stats.splits}};
   for (const FamilyCount& family : stats.families) {

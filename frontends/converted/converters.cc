@@ -182,8 +182,8 @@ void CheckFormat(const std::string& path, const Conversion& conversion) {
           ? ""
           : fmt::format("{}: ", fs::path(file.path).filename().string());
   throw Error(ErrorCode::kCorrupt,
-              fmt::format("{}: {}is no {}: {}", path, place, conversion.format,
-                          problem));
+              fmt::format("{}: {}is not a valid {}: {}", path, place,
+                          conversion.format, problem));
 }
 
 std::vector<const Converter*> AllConverters() {

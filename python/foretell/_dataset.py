@@ -76,17 +76,24 @@ class Dataset:
         except sqlite3.Error as error:
             raise Error(f"{self.path}: {error}", "corrupt") from error
 
+    def _table(self, name: str) -> list[dict[str, Any]]:
+        """All columns of a table, without the checksums of its rows."""
+        rows = self._select(f"SELECT * FROM {name} ORDER BY id")
+        for row in rows:
+            del row["crc"]
+        return rows
+
     @property
     def points(self) -> list[dict[str, Any]]:
         """A row per network, batch size, mode and precision; `graph` is None where
         it was not traced."""
-        return self._select("SELECT * FROM points ORDER BY id")
+        return self._table("points")
 
     @property
     def labels(self) -> list[dict[str, Any]]:
         """A row per measurement, with `point`, `device`, `source`, `status` and the
         five figures, None where not measured."""
-        return self._select("SELECT * FROM labels ORDER BY id")
+        return self._table("labels")
 
     def split(self, name: str) -> dict[int, str]:
         """"train", "validation" or "test" of every point."""

@@ -76,7 +76,7 @@ std::string DevicesText(const PmgnsNetwork& one) {
                                : "any device";
 }
 
-/// "training in fp32: memory (any device), latency, energy (a100-…)".
+/// "training in fp32: memory (any device); latency, energy (a100-…)".
 std::string KnownText(const std::vector<PmgnsNetwork>& networks,
                       std::string_view runs) {
   std::vector<std::string> known;
@@ -86,27 +86,27 @@ std::string KnownText(const std::vector<PmgnsNetwork>& networks,
     for (const CheckpointTarget& output : one.learned.info().targets) {
       figures.emplace_back(TargetName(output.scale.target));
     }
-    known.push_back(
-        fmt::format("{} on {}", Joined(figures, " and "), DevicesText(one)));
+    known.push_back(fmt::format("{} ({})", Joined(figures), DevicesText(one)));
   }
-  return fmt::format("{}: {}", runs, Joined(known, ", "));
+  return fmt::format("{}: {}", runs, Joined(known, "; "));
 }
 
 [[noreturn]] void RefuseRun(const std::vector<PmgnsNetwork>& networks,
                             const LearnedRequest& request) {
   std::set<std::string> known;
+  const Run& run = request.run;
   for (const PmgnsNetwork& one : networks) {
+    if (one.runs.mode != run.mode) continue;
     known.insert(KnownText(networks, one.runs_text));
   }
-  const Run& run = request.run;
   throw Error(
       ErrorCode::kInvalidArgument,
       fmt::format("method 'pmgns' knows no figure of {}{} in {}{} on {}; use "
-                  "--method auto. It knows: {}",
+                  "--method auto. It knows {}",
                   ModeName(run.mode), run.grad_mode ? " in grad mode" : "",
                   PrecisionName(run.precision),
                   run.autocast ? " under autocast" : "", request.device.name,
-                  Joined(known, "; ")));
+                  Joined(known, ", and ")));
 }
 
 /// "pmgns", "pmgns-kernels", "analytic x pmgns".

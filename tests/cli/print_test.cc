@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -57,14 +58,28 @@ TEST(ProgressLine, CutsNamesAndShowsThemHarmless) {
               EndsWith("a\\x0d\\x1b[2J"));
 }
 
-TEST(ProgressBar, IsSilentWhereThereIsNoTerminal) {
+TEST(ProgressBar, IsSilentForShortWorkWithoutATerminal) {
   testing::internal::CaptureStderr();
   {
     ProgressBar bar;
+    bar.ShowStage(1, 2, "a");
     bar.Show(1, 2, 0, "a");
     bar.Show(2, 2, 0, "a");
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(ProgressBar, PrintsALineNowAndThenWithoutATerminal) {
+  testing::internal::CaptureStderr();
+  {
+    ProgressBar bar(true, std::chrono::milliseconds(0));
+    bar.Show(0, 2, 0, "a");
+    bar.Show(2, 2, 0, "a");
+  }
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, StartsWith("[....................] 0/2  0 %"));
+  EXPECT_THAT(text, EndsWith("  a\n"));
+  EXPECT_THAT(text, Not(HasSubstr("100 %")));
 }
 
 TEST(FormatSome, ShowsTwentyAndCountsTheRest) {

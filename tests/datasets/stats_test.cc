@@ -63,6 +63,15 @@ TEST(FindOutliers, DoesNotJudgeFew) {
   EXPECT_TRUE(FindOutliers({{1, 1}, {2, 2}, {3, 300}}).empty());
 }
 
+TEST(FormatStats, StatesTheRuleOfOutliers) {
+  Stats stats;
+  EXPECT_THAT(FormatStats(stats), Not(HasSubstr("outlier")));
+  stats.outliers.push_back({"net", "gpu", "test", "latency_ms", 3, 1});
+  EXPECT_THAT(FormatStats(stats),
+              HasSubstr("1 outlier: labels more than a factor of 1.5 and 6 "
+                        "median absolute deviations from the line"));
+}
+
 class StatsTest : public testing::Test {
  protected:
   StatsTest() {

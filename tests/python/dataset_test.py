@@ -49,6 +49,10 @@ class Dataset(unittest.TestCase):
         self.assertEqual([label["provenance"] for label in self.dataset.labels],
                          ["simulated", "simulated"])
 
+    def test_leaves_checksums_out(self):
+        for row in self.dataset.points + self.dataset.labels:
+            self.assertNotIn("crc", row)
+
     def test_says_what_it_holds(self):
         self.assertEqual(repr(self.dataset),
                          f"<foretell.Dataset {self.path}: 2 points, 2 labels>")

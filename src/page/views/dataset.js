@@ -55,7 +55,7 @@ function datasetView(data) {
       histograms(coverage.quantities))),
     data.scatters.length === 0 ? null : section('Cost against work',
       element('div', {class: 'charts'}, data.scatters.filter((one) => one.labels.length > 0).map(scatterChart))),
-    section(`Outliers: ${data.num_outliers}`, data.outliers.length === 0 ? null : table('Outliers',
+    section(`Outliers: ${data.num_outliers}`, note(`Outliers are ${data.outlier_rule}.`), data.outliers.length === 0 ? null : table('Outliers',
       columnsOf({point: 'point', device: 'device', source: 'source', quantity: 'quantity', value: 'value', expected: 'expected'}),
       data.outliers)),
   ];

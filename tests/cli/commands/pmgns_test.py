@@ -65,6 +65,8 @@ class Pmgns(unittest.TestCase):
         self.assertEqual(outcome.returncode, MODEL_FAILED)
         (line,) = outcome.stderr.strip().splitlines()
         self.assertIn("'pmgns' knows no figure of inference in fp32", line)
+        self.assertIn("no_grad: memory, latency, energy (a100-pcie-40gb, ", line)
+        self.assertNotIn("training", line)
 
 
 if __name__ == "__main__":

@@ -122,7 +122,13 @@ class Train(TrainingTest):
         self.assertEqual(result.returncode, USAGE)
         self.assertIn("a100-sxm4-40gb", result.stderr)
 
-    def test_progress_shows_on_a_terminal_only(self):
+    def test_without_validation_it_prints_no_table(self):
+        result = run(*self.train_arguments("whole", "--split", "none",
+                                           "--epochs", "1"))
+        self.assertIn("no validation samples", result.stdout)
+        self.assertNotIn("MAPE", result.stdout)
+
+    def test_progress_is_redrawn_on_a_terminal_only(self):
         arguments = self.train_arguments("quiet", "--epochs", "1")
         self.assertNotIn("\r", run(*arguments).stderr)
         leader, follower = pty.openpty()
