@@ -20,6 +20,7 @@ namespace {
 constexpr char kInspectExamples[] =
     "Examples:\n"
     "  foretell inspect resnet50.onnx --batch 8\n"
+    "  foretell inspect resnet50.onnx --batch 8 --tree\n"
     "  foretell inspect resnet50.onnx --batch 8 --format json\n"
     "  foretell inspect resnet50.onnx --batch 8 --format dot | dot -Tsvg";
 
@@ -37,6 +38,7 @@ std::string Format(const InspectOptions& options, const Predictor& predictor,
     return PrintGraph(graph, {.with_timeline = true});
   }
   const Prediction prediction = predictor.Predict(graph);
+  if (options.format == "tree") return FormatModuleTree(graph, prediction);
   return options.format == "json"
              ? FormatGraphJson(graph, prediction, trace.warnings)
              : FormatGraphTable(graph, prediction);
@@ -74,9 +76,9 @@ void AddInspect(CLI::App& app, ExitCode& exit_code) {
   options->predictor.AddTo(*command, options->model.run);
   command
       ->add_option("--format", options->format,
-                   "text: a table; json; dot: Graphviz; graph: text form that "
-                   "foretell can read")
-      ->check(CLI::IsMember({"text", "json", "dot", "graph"}))
+                   "text: a table; tree: modules, also --tree; json; dot: "
+                   "Graphviz; graph: text form that foretell can read")
+      ->check(CLI::IsMember({"text", "tree", "json", "dot", "graph"}))
       ->capture_default_str();
   command->callback(
       [options, &exit_code] { exit_code = RunInspect(*options); });

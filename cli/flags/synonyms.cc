@@ -56,6 +56,7 @@ constexpr FlagSynonym kFlags[] = {
     {"--tf32", "--precision", "tf32"},
     {"--train", "--mode", "training"},
     {"--training", "--mode", "training"},
+    {"--tree", "--format", "tree"},
     {"-o", "--out"},
 };
 

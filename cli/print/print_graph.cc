@@ -12,6 +12,7 @@
 #include "src/core/text_table.h"
 #include "src/core/units.h"
 #include "src/judge/report_json.h"
+#include "src/pictures/module_costs.h"
 
 namespace foretell::cli {
 namespace {
@@ -65,6 +66,21 @@ std::string Figures(const Prediction& prediction) {
   return text + "\n";
 }
 
+void AddModule(const pictures::ModuleTree& module, std::size_t depth,
+               TextTable& table) {
+  const pictures::ModuleCost& cost = module.cost;
+  table.AddRow(
+      {std::string(2 * depth, ' ') + (depth == 0 ? "(network)" : module.name),
+       cost.parameters == 0 ? "" : FormatCount(cost.parameters),
+       cost.macs == 0 ? "" : FormatCount(cost.macs),
+       FormatSignificant(ToMiB(cost.parameter_bytes)),
+       FormatSignificant(ToMiB(cost.result_bytes)),
+       FormatSignificant(cost.gpu_us)});
+  for (const pictures::ModuleTree& nested : module.nested) {
+    AddModule(nested, depth + 1, table);
+  }
+}
+
 nlohmann::ordered_json CostJson(const CostEstimate& cost) {
   auto list = nlohmann::ordered_json::array();
   for (const NodeCost& node : cost.nodes) {
@@ -103,6 +119,15 @@ std::string FormatGraphTable(const OperatorGraph& graph,
   }
   return table.ToString() + Totals(graph, memory) + SharedLayersLine(graph) +
          Figures(prediction) + LargestTensors(memory);
+}
+
+std::string FormatModuleTree(const OperatorGraph& graph,
+                             const Prediction& prediction) {
+  TextTable table({"module", "parameters", "MACs", "parameter MiB",
+                   "result MiB", "GPU us"});
+  AddModule(pictures::TreeOfModules(graph, prediction.cost), 0, table);
+  return table.ToString() + Totals(graph, prediction.memory) +
+         Figures(prediction);
 }
 
 std::string FormatGraphJson(const OperatorGraph& graph,

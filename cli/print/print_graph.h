@@ -14,6 +14,12 @@ namespace foretell::cli {
 std::string FormatGraphTable(const OperatorGraph& graph,
                              const Prediction& prediction);
 
+/// A row per module, indented by its depth: parameters, MACs, results and
+/// kernel times of all passes, nested modules included; under it the totals and
+/// the figures of the whole step.
+std::string FormatModuleTree(const OperatorGraph& graph,
+                             const Prediction& prediction);
+
 /// GraphToJson's document with "parameters", "macs", "static_features",
 /// "memory" (peaks and, per operator, live and reserved bytes), "cost" (per
 /// operator) and "figures" of the whole step added; "warnings" are those given.

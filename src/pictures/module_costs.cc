@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 #include "src/core/units.h"
 #include "src/pictures/module_names.h"
@@ -82,6 +84,26 @@ std::string Around(const std::string& path) {
   return dot == std::string::npos ? "" : path.substr(0, dot);
 }
 
+/// The module `name` of those in `tree`, added if there is none.
+ModuleTree& Nested(ModuleTree& tree, std::string_view name) {
+  const auto found = std::ranges::find(tree.nested, name, &ModuleTree::name);
+  if (found != tree.nested.end()) return *found;
+  return tree.nested.emplace_back(ModuleTree{.name = std::string(name)});
+}
+
+/// Adds `cost` to `tree` and to each module on the way to `path`.
+void AddAlong(std::string_view path, const ModuleCost& cost,
+              ModuleTree& network) {
+  ModuleTree* tree = &network;
+  Add(cost, tree->cost);
+  while (!path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    tree = &Nested(*tree, path.substr(0, dot));
+    Add(cost, tree->cost);
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+}
+
 }  // namespace
 
 std::vector<ModuleCost> CostsByModule(
@@ -91,6 +113,16 @@ std::vector<ModuleCost> CostsByModule(
   AddNodes(graph, cost, of_nodes, modules);
   AddStorages(graph, of_nodes, modules);
   return ToList(std::move(modules));
+}
+
+ModuleTree TreeOfModules(const OperatorGraph& graph, const CostEstimate& cost) {
+  const std::vector<std::string> of_nodes = ModulesOfNodes(graph);
+  ModuleTree network;
+  for (const std::string& path : of_nodes) AddAlong(path, {}, network);
+  for (const ModuleCost& module : CostsByModule(graph, cost, of_nodes)) {
+    AddAlong(module.path, module, network);
+  }
+  return network;
 }
 
 std::vector<ModuleCost> Merged(std::vector<ModuleCost> modules,

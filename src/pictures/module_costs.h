@@ -36,6 +36,16 @@ std::vector<ModuleCost> CostsByModule(const OperatorGraph& graph,
 std::vector<ModuleCost> Merged(std::vector<ModuleCost> modules,
                                std::size_t most);
 
+/// A module with those nested in it.
+struct ModuleTree {
+  std::string name;  ///< Last part of the path; empty for the network.
+  ModuleCost cost;   ///< Nested modules included.
+  std::vector<ModuleTree> nested;  ///< In the order in which they run.
+};
+
+/// The network with all of its modules, and the optimizer as one of them.
+ModuleTree TreeOfModules(const OperatorGraph& graph, const CostEstimate& cost);
+
 /// docs/json_output.md has its fields.
 nlohmann::ordered_json ModulesToJson(const std::vector<ModuleCost>& modules);
 

@@ -261,6 +261,17 @@ TEST(FormatGraphTable, HasARowPerOperatorTotalsAndWhatIsAlive) {
                     HasSubstr(" J (analytic, uncalibrated)")));
 }
 
+TEST(FormatModuleTree, IndentsModulesBelowTheNetwork) {
+  const OperatorGraph graph = SmallGraph();
+  const std::string text =
+      FormatModuleTree(graph, A100Predictor().Predict(graph));
+  EXPECT_THAT(LineOf(text, "(network)"), StartsWith("(network)"));
+  EXPECT_THAT(LineOf(text, "(network)"), HasSubstr("925 M"));
+  EXPECT_THAT(LineOf(text, "layer1"), StartsWith("  layer1 "));
+  EXPECT_THAT(LineOf(text, "conv1"), StartsWith("    conv1 "));
+  EXPECT_THAT(text, HasSubstr("4 operators, 101 k parameters"));
+}
+
 TEST(FormatGraphJson, AddsTotalsAndTheTimeline) {
   const OperatorGraph graph = SmallGraph();
   const Prediction prediction = A100Predictor().Predict(graph);

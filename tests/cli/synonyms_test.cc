@@ -27,6 +27,7 @@ std::unique_ptr<CLI::App> SmallProgram() {
   CLI::App* train = app->add_subcommand("train");
   train->add_option("--batch-size");
   train->add_option("--batch");
+  app->add_subcommand("inspect")->add_option("--format");
   app->add_subcommand("compare")->add_option("--devices");
   return app;
 }
@@ -47,6 +48,13 @@ TEST(Synonyms, NameOneDeviceAndSeveralAsTheCommandDoes) {
       ElementsAre("compare", "m.onnx", "--devices=a30,a40", "--devices", "a2"));
   EXPECT_THAT(Own({"predict", "m.onnx", "--devices", "a30"}),
               ElementsAre("predict", "m.onnx", "--device", "a30"));
+}
+
+TEST(Synonyms, AskForTheTreeWhereThereAreFormats) {
+  EXPECT_THAT(Own({"inspect", "m.onnx", "--tree"}),
+              ElementsAre("inspect", "m.onnx", "--format", "tree"));
+  EXPECT_THAT(Own({"predict", "m.onnx", "--tree"}),
+              ElementsAre("predict", "m.onnx", "--tree"));
 }
 
 TEST(Synonyms, HaveManyNamesForALength) {

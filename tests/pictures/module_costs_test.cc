@@ -46,6 +46,38 @@ output %v
   EXPECT_EQ(modules[1].parameters, 64);
 }
 
+TEST(TreeOfModules, AddsUpNestedModules) {
+  const OperatorGraph graph = ToyGraph();
+  const CostEstimate cost = PredictToy(graph).cost;
+  const ModuleTree network = TreeOfModules(graph, cost);
+  EXPECT_EQ(network.name, "");
+  EXPECT_EQ(network.cost.result_bytes, 3 * kMapBytes);
+  ASSERT_EQ(network.nested.size(), 2U);
+  const ModuleTree& blocks = network.nested[0];
+  EXPECT_EQ(blocks.name, "blocks");
+  EXPECT_EQ(blocks.cost.result_bytes, 2 * kMapBytes);
+  EXPECT_EQ(blocks.cost.parameters, 64 * 64 * 9);
+  ASSERT_EQ(blocks.nested.size(), 1U);
+  EXPECT_EQ(blocks.nested[0].nested.at(0).name, "conv");
+  EXPECT_EQ(network.nested[1].name, "head");
+}
+
+TEST(TreeOfModules, ListsModulesInTheOrderInWhichTheyRun) {
+  const OperatorGraph graph = ParseGraph(R"(graph "ten" mode=inference
+%w = parameter f32[8,8] label="unused.weight"
+%x = input f32[8,8] label="x"
+%a = relu(%x) : f32[8,8] @ "layers.9"
+%b = relu(%a) : f32[8,8] @ "layers.10"
+output %b
+)");
+  const ModuleTree network = TreeOfModules(graph, PredictToy(graph).cost);
+  ASSERT_EQ(network.nested.size(), 2U);
+  EXPECT_EQ(network.nested[0].name, "layers");
+  EXPECT_EQ(network.nested[0].nested.at(0).name, "9");
+  EXPECT_EQ(network.nested[0].nested.at(1).name, "10");
+  EXPECT_EQ(network.nested[1].name, "unused");
+}
+
 TEST(Merged, MakesTheDeepestPartOfWhatIsAroundThem) {
   const std::vector<ModuleCost> modules = CostsOf(ToyGraph());
   const std::vector<ModuleCost> fewer = Merged(modules, 2);

@@ -34,6 +34,15 @@ class Inspect(unittest.TestCase):
         self.assertTrue(dot.startswith("digraph"))
         self.assertEqual(dot.count("conv2d"), 20)
 
+    def test_tree_sums_modules(self):
+        tree = run("inspect", ONNX, "-b", "2", "--tree").stdout
+        self.assertEqual(
+            tree, run("inspect", ONNX, "-b", "2", "--format", "tree").stdout)
+        network = tree.splitlines()[1]
+        self.assertTrue(network.startswith("(network)"), network)
+        self.assertIn("3.63 G", network)
+        self.assertIn("\n  layer1 ", tree)
+
     def test_text_lists_operators_and_peak(self):
         text = run("inspect", ONNX, "-b", "2").stdout
         self.assertIn("adaptive_avg_pool2d", text)

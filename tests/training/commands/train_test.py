@@ -123,8 +123,9 @@ class Train(TrainingTest):
         self.assertIn("a100-sxm4-40gb", result.stderr)
 
     def test_without_validation_it_prints_no_table(self):
-        result = run(*self.train_arguments("whole", "--split", "none",
-                                           "--epochs", "1"))
+        arguments = list(self.train_arguments("whole", "--epochs", "1"))
+        arguments[arguments.index("mine")] = "none"
+        result = run(*arguments)
         self.assertIn("no validation samples", result.stdout)
         self.assertNotIn("MAPE", result.stdout)
 
