@@ -102,6 +102,7 @@ void PutSpec(ByteWriter& writer, const InputSpec& spec) {
   writer.Text(spec.name);
   writer.Number(spec.fill);
   writer.Number(std::uint8_t{spec.is_number});
+  writer.Number(std::uint8_t{spec.is_optional});
   writer.Number(std::uint8_t{spec.dtype.has_value()});
   if (spec.dtype) PutType(writer, *spec.dtype);
   writer.Number(std::uint8_t{spec.dims.has_value()});
@@ -114,6 +115,7 @@ InputSpec TakeSpec(ByteReader& reader) {
   InputSpec spec{.name = reader.Text(), .dtype = {}, .dims = {}};
   spec.fill = reader.Number<std::int64_t>();
   spec.is_number = TakeFlag(reader);
+  spec.is_optional = TakeFlag(reader);
   if (TakeFlag(reader)) spec.dtype = TakeType(reader);
   if (!TakeFlag(reader)) return spec;
   spec.dims.emplace(TakeCount(reader, kMostDims));

@@ -42,7 +42,8 @@ bool IsImage(const InputSpec& input, const InputRequest& request) {
 void RequireRanks(const Program& program, const InputRequest& request,
                   const std::string& flag) {
   for (const InputSpec& input : program.inputs()) {
-    if (input.dims || RankOf(input, request) > 0) continue;
+    if (input.dims || input.is_optional) continue;
+    if (RankOf(input, request) > 0) continue;
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{} resolution: {}: input '{}' has no shape; "
                             "state it with --input, e.g. {}=f32[1,3,224,224]",

@@ -50,26 +50,46 @@ bool IsTensorList(const c10::Type& type) {
          list->getElementType()->kind() == c10::TypeKind::TensorType;
 }
 
-/// Arguments of `forward` that the caller must give; throws Error(kUnsupported)
-/// for one that is neither a tensor nor a list of tensors.
-std::vector<c10::Argument> RequiredArguments(const std::string& path,
-                                             const torch::jit::Module& module) {
-  std::vector<c10::Argument> required;
+bool IsOptionalTensor(const c10::Type& type) {
+  const auto* optional = type.castRaw<c10::OptionalType>();
+  return optional != nullptr &&
+         optional->getElementType()->kind() == c10::TypeKind::TensorType;
+}
+
+/// Arguments of `forward` that the caller must give, then tensors that it may;
+/// throws Error(kUnsupported) for a required one that is neither a tensor nor a
+/// list of tensors.
+std::vector<c10::Argument> TensorArguments(const std::string& path,
+                                           const torch::jit::Module& module) {
+  std::vector<c10::Argument> found;
   const auto& arguments =
       module.get_method("forward").function().getSchema().arguments();
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const c10::Argument& argument = arguments[i];
-    if (argument.default_value().has_value()) continue;
     const c10::Type& type = *argument.type();
-    if (type.kind() != c10::TypeKind::TensorType && !IsTensorList(type)) {
+    const bool has_default = argument.default_value().has_value();
+    if (has_default && !IsOptionalTensor(type)) continue;
+    if (!has_default && type.kind() != c10::TypeKind::TensorType &&
+        !IsTensorList(type)) {
       throw Error(ErrorCode::kUnsupported,
                   fmt::format("{}: forward takes '{}' of type {}, expected a "
                               "tensor or a list of tensors",
                               path, argument.name(), type.annotation_str()));
     }
-    required.push_back(argument);
+    found.push_back(argument);
   }
-  return required;
+  return found;
+}
+
+/// Those of `arguments` that are `named`; without names those without a
+/// default.
+std::vector<c10::Argument> Given(std::vector<c10::Argument> arguments,
+                                 const std::vector<std::string>& named) {
+  std::erase_if(arguments, [&](const c10::Argument& one) {
+    return one.default_value().has_value() &&
+           std::ranges::count(named, one.name()) == 0;
+  });
+  return arguments;
 }
 
 /// "pair", "pair.first", or "" if neither has a name.
@@ -144,7 +164,7 @@ ModuleTensors TensorsOf(torch::jit::Module& module, Making making,
 /// What the code of a file states, however often it is loaded.
 struct FileFacts {
   std::string path;
-  std::vector<c10::Argument> arguments;  ///< Of `forward`.
+  std::vector<c10::Argument> arguments;  ///< TensorArguments of `forward`.
   Making making = Making::kTraced;
   ModeFlags flags;
 };
@@ -155,7 +175,7 @@ class TorchScriptInstance final : public ProgramInstance {
                       const InstanceOptions& options)
       : path_(facts.path),
         module_(std::move(module)),
-        arguments_(facts.arguments),
+        arguments_(Given(facts.arguments, options.inputs)),
         precision_(options.precision),
         device_(options.device.type()),
         change_(facts.flags.For(options.mode)),
@@ -163,8 +183,11 @@ class TorchScriptInstance final : public ProgramInstance {
 
   std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) override {
     std::vector<c10::IValue> arguments;
+    torch::jit::Kwargs optional;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (IsTensorList(*arguments_[i].type())) {
+      if (arguments_[i].default_value().has_value()) {
+        optional[arguments_[i].name()] = std::move(inputs[i]);
+      } else if (IsTensorList(*arguments_[i].type())) {
         arguments.emplace_back(c10::List<at::Tensor>({std::move(inputs[i])}));
       } else {
         arguments.emplace_back(std::move(inputs[i]));
@@ -174,7 +197,7 @@ class TorchScriptInstance final : public ProgramInstance {
     Recorder* const recorder = Recorder::Current();
     const ForeignCode foreign(device_, change_);
     try {
-      return Outputs(module_.forward(std::move(arguments)));
+      return Outputs(module_.forward(std::move(arguments), optional));
     } catch (const Error& error) {
       throw WithHint(error);
     } catch (const c10::NotImplementedError& error) {
@@ -300,11 +323,12 @@ class TorchScriptSource final : public Program::Source {
   TorchScriptSource(std::string path, std::string archive)
       : facts_{.path = std::move(path)}, archive_(std::move(archive)) {
     torch::jit::Module module = Load();
-    facts_.arguments = RequiredArguments(facts_.path, module);
+    facts_.arguments = TensorArguments(facts_.path, module);
     facts_.making = MakingOf(module);
     facts_.flags = FlagsOf(module);
     for (const c10::Argument& argument : facts_.arguments) {
-      inputs_.push_back({.name = argument.name()});
+      inputs_.push_back({.name = argument.name(),
+                         .is_optional = argument.default_value().has_value()});
     }
     weight_elements_ = WeightElements(module);
     std::set<const at::TensorImpl*> counted;

@@ -36,6 +36,8 @@ struct InputSpec {
   std::int64_t fill = 1;
   /// A Python number and not a tensor; without given content it is `fill`.
   bool is_number = false;
+  /// The program has a default for it: bound only if a request names it.
+  bool is_optional = false;
 };
 
 /// The least batch that a file allows: by the leading dimension of the first
@@ -81,7 +83,8 @@ BoundInput ParseInput(std::string_view text);
 
 /// Exact types of all inputs of a program named `origin`.
 ///
-/// An input named by the request gets its type. Otherwise the leading
+/// An input named by the request gets its type; an optional one without is left
+/// out. Otherwise the leading
 /// dimension becomes `batch` where it is free, or where it is fixed and every
 /// input has the same fixed leading dimension; named dimensions come from
 /// `dims`. Without a batch, one that is free becomes 1 (TakesBatchOfOne).
@@ -91,6 +94,9 @@ BoundInput ParseInput(std::string_view text);
 std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
                                    const InputRequest& request,
                                    const std::string& origin);
+
+/// The names of `inputs`, in their order.
+std::vector<std::string> NamesOf(std::span<const BoundInput> inputs);
 
 /// Whether BindInputs would choose a batch of 1, as the request names none and
 /// an input leaves it open. Errors as BindInputs.
@@ -116,6 +122,8 @@ struct InstanceOptions {
   Precision precision = Precision::kFp32;
   Mode mode = Mode::kInference;
   std::uint64_t seed = 0;  ///< Seed of random weights where the file has none.
+  /// Names of the inputs that Forward gets; empty: all except optional ones.
+  std::vector<std::string> inputs = {};
 };
 
 /// A program on one device, ready to be called.

@@ -66,7 +66,8 @@ MeasuredStep::MeasuredStep(const Program& program,
       instance_(program.Instantiate({.device = device,
                                      .precision = request.run.precision,
                                      .mode = request.run.mode,
-                                     .seed = request.seed})) {
+                                     .seed = request.seed,
+                                     .inputs = NamesOf(inputs)})) {
   for (const BoundInput& input : inputs) {
     inputs_.push_back(MakeInput(input, request.run.precision, device));
   }

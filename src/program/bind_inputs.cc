@@ -33,13 +33,19 @@
 namespace foretell {
 namespace {
 
+/// Whether an input without a name must be that of `specs`.
+bool HasOneRequired(std::span<const InputSpec> specs) {
+  return std::ranges::count(specs, false, &InputSpec::is_optional) == 1;
+}
+
 /// The request's entry for `spec`; nullptr without one.
 const BoundInput* Requested(const InputSpec& spec,
                             std::span<const InputSpec> specs,
                             const InputRequest& request) {
   for (const BoundInput& input : request.inputs) {
     if (input.name == spec.name) return &input;
-    if (input.name.empty() && specs.size() == 1) return &input;
+    const bool is_it = !spec.is_optional && HasOneRequired(specs);
+    if (input.name.empty() && is_it) return &input;
   }
   return nullptr;
 }
@@ -68,7 +74,7 @@ void RefuseUnknownNames(std::span<const InputSpec> specs,
                         const InputRequest& request,
                         const std::string& origin) {
   for (const BoundInput& input : request.inputs) {
-    if (input.name.empty() && specs.size() == 1) continue;
+    if (input.name.empty() && HasOneRequired(specs)) continue;
     const bool known = std::any_of(
         specs.begin(), specs.end(),
         [&](const InputSpec& spec) { return spec.name == input.name; });
@@ -110,6 +116,8 @@ std::vector<Draft> MakeDrafts(std::span<const InputSpec> specs,
                               const InputRequest& request) {
   std::vector<Draft> drafts;
   for (const InputSpec& spec : specs) {
+    const BoundInput* const input = Requested(spec, specs, request);
+    if (spec.is_optional && input == nullptr) continue;
     Draft draft{.spec = &spec,
                 .dtype = spec.dtype.value_or(DType::kF32),
                 .has_rank = spec.dims.has_value()};
@@ -117,7 +125,7 @@ std::vector<Draft> MakeDrafts(std::span<const InputSpec> specs,
       std::ranges::transform(*spec.dims, std::back_inserter(draft.dims),
                              &DraftOf);
     }
-    if (const BoundInput* input = Requested(spec, specs, request)) {
+    if (input != nullptr) {
       TakeShape(input->type.shape, draft);
       if (input->says_dtype || !spec.dtype) draft.dtype = input->type.dtype;
     }
@@ -374,6 +382,12 @@ void RefuseEmptyBatch(const std::vector<BoundInput>& inputs,
 }
 
 }  // namespace
+
+std::vector<std::string> NamesOf(std::span<const BoundInput> inputs) {
+  std::vector<std::string> names;
+  std::ranges::transform(inputs, std::back_inserter(names), &BoundInput::name);
+  return names;
+}
 
 std::int64_t LeastBatch(std::span<const InputSpec> specs) {
   for (const InputSpec& spec : specs) {

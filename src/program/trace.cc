@@ -300,7 +300,8 @@ class Tracer {
     instance_ = program_.Instantiate({.device = at::Device(device_),
                                       .precision = precision_,
                                       .mode = options_.run.mode,
-                                      .seed = options_.seed});
+                                      .seed = options_.seed,
+                                      .inputs = NamesOf(inputs_)});
     if (options_.run.channels_last) ToChannelsLast(*instance_);
     for (const NamedTensor& parameter : instance_->Parameters()) {
       recorder_.AddSource(parameter.name, parameter.tensor);

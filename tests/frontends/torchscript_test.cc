@@ -591,6 +591,22 @@ def forward(self, x, scale: float = 2.0):
   EXPECT_EQ(trace.inputs.size(), 1u);
 }
 
+TEST(TorchScript, OptionalTensorsMayBeGivenByName) {
+  const SavedModule saved(Script(R"(
+def forward(self, x, bias: Optional[Tensor] = None,
+            mask: Optional[Tensor] = None):
+    if mask is not None:
+        x = torch.mul(x, mask)
+    if bias is not None:
+        x = torch.add(x, bias)
+    return torch.relu(x)
+)"));
+  EXPECT_THAT(TargetsOf(saved.Run({"f32[4]"}).graph), ElementsAre("relu"));
+  const Trace trace = saved.Run({"f32[4]", "mask=f32[1]"});
+  EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("mul", "relu"));
+  EXPECT_EQ(trace.inputs.size(), 2u);
+}
+
 TEST(TorchScript, OtherArgumentsAreRefusedByName) {
   const SavedModule saved(Script(R"(
 def forward(self, x, flag: bool):
