@@ -93,9 +93,10 @@ class Body {
     bytes_ += text;
     return *this;
   }
-  /// An input's name, with no number that fills it, and none that it is.
+  /// An input's name, with no number that fills it, and none that it is;
+  /// needed.
   Body& InputCalled(std::string_view name) {
-    return Text(name).Number(0).Byte(0);
+    return Text(name).Number(0).Byte(0).Byte(0);
   }
   /// An input without a type and dimensions.
   Body& Input(std::string_view name) {
