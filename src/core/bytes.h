@@ -56,7 +56,7 @@ class ByteReader {
   std::string_view Next(std::size_t size) {
     if (size > rest_.size()) {
       throw Error(ErrorCode::kInternal,
-                  fmt::format("a message ends early: {} left, expected {}",
+                  fmt::format("a message that ends early: {} left, expected {}",
                               Counted(rest_.size(), "byte"), size));
     }
     const std::string_view bytes = rest_.substr(0, size);
