@@ -56,10 +56,18 @@ class Operands {
   Operands(const OperatorGraph& graph,
            const std::vector<std::string>& constants,
            const std::vector<std::string>& nodes)
-      : graph_(graph), constants_(constants), nodes_(nodes) {}
+      : graph_(graph),
+        constants_(constants),
+        nodes_(nodes),
+        of_gradients_(graph.storages().size()) {}
 
-  std::string ModuleOf(const Node& node) const {
-    const std::string module = OfConstant(node);
+  std::string ModuleOf(const Node& node) {
+    std::string module = OfConstant(node);
+    if (!module.empty()) {
+      KeepForGradients(node, module);
+      return module;
+    }
+    module = OfGradient(node);
     if (!module.empty()) return module;
     const NodeId forward = LatestForward(node);
     const bool undoes = node.phase == Phase::kBackward && forward != kNone;
@@ -73,6 +81,30 @@ class Operands {
       if (storage == kNone) continue;
       if (!constants_[Index(storage)].empty())
         return constants_[Index(storage)];
+    }
+    return "";
+  }
+  /// A product for the gradient of a weight reads no weight, but the same
+  /// gradient as the one before it, which does.
+  void KeepForGradients(const Node& node, const std::string& module) {
+    if (node.phase != Phase::kBackward) return;
+    for (const ValueId input : node.inputs) {
+      const StorageId storage = graph_.value(input).storage;
+      if (storage != kNone) of_gradients_[Index(storage)] = module;
+    }
+  }
+  std::string OfGradient(const Node& node) const {
+    const bool makes_gradient =
+        std::ranges::any_of(node.outputs, [this](ValueId output) {
+          const StorageId storage = graph_.value(output).storage;
+          return storage != kNone &&
+                 graph_.storage(storage).role == TensorRole::kGradient;
+        });
+    if (node.phase != Phase::kBackward || !makes_gradient) return "";
+    for (const ValueId input : node.inputs) {
+      const StorageId storage = graph_.value(input).storage;
+      if (storage == kNone || of_gradients_[Index(storage)].empty()) continue;
+      return of_gradients_[Index(storage)];
     }
     return "";
   }
@@ -95,6 +127,7 @@ class Operands {
   const OperatorGraph& graph_;
   const std::vector<std::string>& constants_;
   const std::vector<std::string>& nodes_;
+  std::vector<std::string> of_gradients_;  ///< By storage; empty: not read.
 };
 
 }  // namespace
@@ -121,7 +154,7 @@ std::vector<std::string> ModulesOfNodes(const OperatorGraph& graph) {
   const std::vector<std::string> constants = ModulesOfConstants(graph);
   std::vector<std::string> modules;
   modules.reserve(graph.nodes().size());
-  const Operands operands(graph, constants, modules);
+  Operands operands(graph, constants, modules);
   const bool has_paths = HasPaths(graph);
   for (const Node& node : graph.nodes()) {
     std::string module;

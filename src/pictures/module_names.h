@@ -15,10 +15,11 @@ std::string ModulePath(std::string_view scope);
 
 /// Module of every operator, empty without one. If others have a module, an
 /// operator of the forward pass without a scope is the network's own. Otherwise
-/// one without a scope belongs to the module of a parameter that it reads; in
-/// the backward pass, failing that, to that of the latest forward operator
-/// whose result it reads; else to that of the operator that made its first
-/// operand. Those of the optimizer have none.
+/// one without a scope belongs to the module of a parameter that it reads, or
+/// of the parameter whose gradient it makes, as far as the operator before it
+/// shows that; in the backward pass, failing that, to that of the latest
+/// forward operator whose result it reads; else to that of the operator that
+/// made its first operand. Those of the optimizer have none.
 std::vector<std::string> ModulesOfNodes(const OperatorGraph& graph);
 
 /// Module of every storage: of parameters and buffers that of the first

@@ -92,6 +92,24 @@ output %b
   EXPECT_THAT(ModulesOfNodes(graph), ElementsAre("", "fc", "fc", "fc", ""));
 }
 
+TEST(ModulesOfNodes, LeadTheGradientOfAWeightToItsModule) {
+  const OperatorGraph graph = ParseGraph(R"(graph "trained" mode=training
+%x = input f32[4,8]
+%w = parameter f32[8,8] label="fc.weight"
+%a = gelu(%x) : f32[4,8] @ "norm"
+%b = mm(%a, %w) : f32[4,8] @ "fc"
+phase backward
+%g = ones_like(%b) : f32[4,8] backward_temporary
+%u = t(%w) : f32[8,8] alias %w
+%i = mm(%g, %u) : f32[4,8] backward_temporary
+%t = t(%a) : f32[8,4] alias %a
+%j = mm(%t, %g) : f32[8,8] gradient
+output %b
+)");
+  EXPECT_THAT(ModulesOfNodes(graph),
+              ElementsAre("norm", "fc", "fc", "fc", "fc", "norm", "fc"));
+}
+
 TEST(ModulesOfStorages, AreThoseOfReadersAndMakers) {
   const OperatorGraph graph = ToyGraph();
   EXPECT_THAT(
