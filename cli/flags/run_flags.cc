@@ -25,7 +25,8 @@ void AddHostFlag(CLI::App& command, Run& run, HostSpec& host) {
             }
           },
           "Host runtime that launches kernels: python (PyTorch), cpp "
-          "(LibTorch), or a machine timed by `foretell host`")
+          "(LibTorch); or a machine: fast, typical, slow, or one timed by "
+          "`foretell host`")
       ->default_str(std::string(HostName(run.host)));
 }
 

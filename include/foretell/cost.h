@@ -11,7 +11,7 @@
 namespace foretell {
 
 /// CPU time of an operator, as a multiple of LibTorch's called from C++.
-/// Python: the geometric mean of published A100 hosts (docs/hosts.md).
+/// Python: the median of published hosts (docs/hosts.md).
 constexpr double DispatchScale(Host host) {
   return host == Host::kPython ? 2.8 : 1.0;
 }

@@ -5,8 +5,8 @@
 namespace foretell {
 
 /// Spread of hosts: the CPU time of an operator on an unknown host is within
-/// this factor of the typical host's. Published factors range from 0.7 to 1.4:
-/// docs/hosts.md.
+/// this factor of the typical host's. Published factors range from 0.46 to
+/// 1.59: docs/hosts.md.
 inline constexpr double kUnknownHostSpread = 2.0;
 
 /// The machine whose CPU dispatches the operators. The typical host of

@@ -40,7 +40,7 @@ OPTIONS: dict[str, str] = {
     "expandable_segments": "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
     "phase": 'of a language model: "forward", "prefill" or "decode"',
     "cache": "tokens in the key-value cache, for phase=",
-    "host": 'who launches kernels: "python" or "cpp", or the file of a measured host',
+    "host": 'who launches kernels: "python" or "cpp"; or a machine: "fast", "slow", or a measured one',
     "host_memory": 'left to the host where memory is shared with it: "8GiB"',
     "torch": 'the version of PyTorch that runs the step: "2.9"',
     "environment": "the CUDA context, by a name of `foretell devices`",

@@ -95,9 +95,8 @@ def latency_row(source, device, mode, precision, measured, result, ms=None):
                ms or latency["ms"], gpu_ms, dispatch_ms)
 
 
-def a100_rows(_):
-    rows = [row for row in [*published.rows(score_a100.RUNS), *zoo_rows.rows()]
-            if row["latency_ms"]]
+def predicted_runs(rows):
+    """Rows in the columns of a100_runs.csv."""
     with (published.unpacked(score_a100.TRACES, "*.pt") as traces,
           tempfile.TemporaryDirectory() as folder):
         hosts = {1.0: host_factor.write_host(pathlib.Path(folder), 1.0)}
@@ -110,6 +109,12 @@ def a100_rows(_):
             copied = 0 if ms else score_a100.copy_ms(row)
             yield dataclasses.replace(made, predicted=made.predicted + copied,
                                       gpu_ms=made.gpu_ms + copied)
+
+
+def a100_rows(_):
+    return predicted_runs(
+        [row for row in [*published.rows(score_a100.RUNS), *zoo_rows.rows()]
+         if row["latency_ms"]])
 
 
 def documents(text):
@@ -136,12 +141,12 @@ def concentrations(files):
     return found
 
 
-def kernelbench_rows(_):
-    truths = score_kernelbench.measured()
+def kernelbench_rows(_, devices=score_kernelbench.DEVICES):
+    truths = score_kernelbench.measured(devices)
     with published.unpacked(score_kernelbench.EXPORTS, inside="v2507") as folder:
         files = sorted(map(str, folder.rglob("*.pt2")))
         shares = concentrations(files)
-        for device in sorted(set(score_kernelbench.DEVICES.values())):
+        for device in sorted(set(devices.values())):
             found = score_kernelbench.predicted_rows(device, files)
             for key, row in found.items():
                 if (device, *key) in truths:
@@ -211,14 +216,16 @@ def timm_rows(options):
                               row["latency_ms"], result)
 
 
-def kept(options):
-    """Those of the file, or collected and written to it."""
+SOURCES = (a100_rows, kernelbench_rows, energy_rows, field_rows, timm_rows)
+
+
+def kept(options, sources=SOURCES):
+    """Those of the file, or collected from `sources` and written to it."""
     if options.rows and options.rows.exists():
         return [Row(*(kind(row[field.name]) for field in dataclasses.fields(Row)
                       for kind in [field.type]))
                 for row in published.rows(options.rows)]
-    rows = [row for source in (a100_rows, kernelbench_rows, energy_rows, field_rows,
-                               timm_rows) for row in source(options)]
+    rows = [row for source in sources for row in source(options)]
     if options.rows:
         with options.rows.open("w", newline="") as file:
             table = csv.writer(file)

@@ -41,12 +41,13 @@ GPU_BOUND_MS = 1
 NEAR = 1.35
 
 
-def measured():
-    """Latency in ms by device, set of sizes, level and problem."""
-    return {(DEVICES[row["device"]], SIZES[row["commit"]], row["level"],
+def measured(devices=DEVICES):
+    """Latency in ms by device, set of sizes, level and problem; `devices` maps the
+    tables' names to foretell's."""
+    return {(devices[row["device"]], SIZES[row["commit"]], row["level"],
              row["problem"].removesuffix(".py")): float(row["latency_ms"])
             for row in published.rows(LATENCIES)
-            if row["runtime"] == "eager" and row["device"] in DEVICES and
+            if row["runtime"] == "eager" and row["device"] in devices and
             row["commit"] in SIZES}
 
 

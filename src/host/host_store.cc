@@ -1,16 +1,18 @@
 #include "src/host/host_store.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "foretell/error.h"
 #include "src/core/files.h"
 #include "src/core/output_file.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
+#include "src/host/published_hosts.h"
 
 namespace foretell::host {
 namespace {
@@ -70,10 +72,15 @@ MeasuredHost HostStore::Find(const std::string& name) const {
   if (std::ranges::find(names, name) != names.end()) {
     return ReadHost(PathOf(name));
   }
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("host '{}' is unknown; known are: python, cpp{}{}; "
-                          "`foretell host --name NAME` adds one",
-                          name, names.empty() ? "" : ", ", Joined(names)));
+  if (const std::optional<HostSpec> published = PublishedHost(name)) {
+    return {.spec = *published};
+  }
+  throw Error(
+      ErrorCode::kNotFound,
+      fmt::format("host '{}' is unknown; known are: python, cpp, {}{}{}; "
+                  "`foretell host --name NAME` adds one",
+                  name, fmt::join(PublishedHostNames(), ", "),
+                  names.empty() ? "" : ", ", Joined(names)));
 }
 
 std::vector<std::string> HostStore::Names() const {

@@ -23,8 +23,8 @@ class HostStore {
   std::string Put(const MeasuredHost& host) const;
 
   /// The host of this name; if `name` has a '/' or ends in ".json", the one in
-  /// that file. Throws Error(kNotFound) that lists the known names, and what
-  /// HostFromJson does.
+  /// that file; if the folder has none, that of PublishedHost. Throws
+  /// Error(kNotFound) that lists the known names, and what HostFromJson does.
   MeasuredHost Find(const std::string& name) const;
 
   /// Names of all files, sorted; empty without a folder.

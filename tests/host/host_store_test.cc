@@ -45,11 +45,21 @@ TEST(HostStore, ReadsAPath) {
 TEST(HostStore, ListsTheNamesWhereOneIsUnknown) {
   const Scratch scratch;
   const HostStore store(scratch / "hosts");
-  ExpectError([&] { store.Find("mine"); }, ErrorCode::kNotFound,
-              "host 'mine' is unknown; known are: python, cpp; ");
+  ExpectError(
+      [&] { store.Find("mine"); }, ErrorCode::kNotFound,
+      "host 'mine' is unknown; known are: python, cpp, fast, typical, slow; ");
   store.Put(Named("his", 3));
   ExpectError([&] { store.Find("mine"); }, ErrorCode::kNotFound,
-              "known are: python, cpp, his; ");
+              "known are: python, cpp, fast, typical, slow, his; ");
+}
+
+TEST(HostStore, FallsBackToPublishedHosts) {
+  const Scratch scratch;
+  const HostStore store(scratch / "hosts");
+  EXPECT_EQ(store.Find("typical").spec, HostSpec{});
+  EXPECT_EQ(store.Find("slow").spec.name, "slow");
+  store.Put(Named("slow", 3));
+  EXPECT_EQ(store.Find("slow"), Named("slow", 3));
 }
 
 TEST(HostStore, RefusesNamesThatLeaveItsFolder) {

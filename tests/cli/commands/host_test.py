@@ -109,6 +109,15 @@ class Host(unittest.TestCase):
         self.assertGreater(width(), 1.2 * known)
         self.assertLess(width(), 6)
 
+    def test_published_hosts_are_faster_and_slower_than_the_default(self):
+        plain, typical, fast, slow = (
+            self.predict(*flags)["latency"] for flags in
+            ((), ("--host", "typical"), ("--host", "fast"), ("--host", "slow")))
+        self.assertEqual(plain, typical)
+        self.assertLess(fast["ms"], plain["ms"])
+        self.assertLess(plain["ms"], slow["ms"])
+        self.assertEqual(fast["host_name"], "fast")
+
     def test_every_command_that_predicts_takes_a_host(self):
         path = self.put("slow", 20)
         limit = ("--max-latency", "30")
@@ -121,11 +130,11 @@ class Host(unittest.TestCase):
                                    "slow").stdout, "0\n")
 
     def test_unknown_and_damaged_hosts_are_one_error(self):
-        self.put("slow", 3)
-        unknown = self.call("predict", ONNX, "--batch", "1", "--host", "fast")
+        self.put("mine", 3)
+        unknown = self.call("predict", ONNX, "--batch", "1", "--host", "his")
         self.assertEqual(unknown.returncode, USAGE)
-        self.assertIn("host 'fast' is unknown; known are: python, cpp, slow;",
-                      unknown.stderr)
+        self.assertIn("host 'his' is unknown; known are: python, cpp, fast, typical, "
+                      "slow, mine;", unknown.stderr)
         path = self.put("slow", -1)
         damaged = self.call("predict", ONNX, "--batch", "1", "--host", "slow")
         self.assertNotEqual(damaged.returncode, OK)
