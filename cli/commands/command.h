@@ -20,6 +20,7 @@ void AddFits(CLI::App& app, ExitCode& exit_code);
 void AddMaxBatch(CLI::App& app, ExitCode& exit_code);
 void AddAdapt(CLI::App& app, ExitCode& exit_code);
 void AddCalibrate(CLI::App& app, ExitCode& exit_code);
+void AddCalibrateDevice(CLI::App& app, ExitCode& exit_code);
 void AddFit(CLI::App& app, ExitCode& exit_code);
 void AddFitFactors(CLI::App& app, ExitCode& exit_code);
 void AddTimeOperators(CLI::App& app, ExitCode& exit_code);

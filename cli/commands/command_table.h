@@ -46,6 +46,8 @@ inline constexpr CommandRow kCommands[] = {
     {"calibrate", Home::kLab, kInLab ? &AddCalibrate : nullptr,
      "Correct the memory of one model with a few measured runs of it (for all "
      "models: adapt)"},
+    {"calibrate-device", Home::kLab, kInLab ? &AddCalibrateDevice : nullptr,
+     "Fit the constants of a GPU and its host to a suite of measured steps"},
     {"plan", Home::kLab, kInLab ? &AddPlan : nullptr,
      "Largest resolution, length, tile or chunk that fits in memory (batch of "
      "a model: max-batch)"},

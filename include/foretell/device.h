@@ -57,6 +57,9 @@ struct DeviceSpec {
   /// if not measured. Power limits and boost clocks move it well below or above
   /// the data sheet's peak.
   std::map<Precision, double> matmul_tflops;
+  /// Measured time of the shortest kernel in a queue that never runs dry,
+  /// microseconds; 0 if not measured.
+  double launch_us = 0;
   double max_power_w = 0;  ///< The board's own limit.
   double idle_power_w = 0;
   /// Power of the chip at full use without the board's limit; max_power_w

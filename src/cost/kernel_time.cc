@@ -34,10 +34,6 @@
 namespace foretell::cost {
 namespace {
 
-/// Shortest time of a kernel in a queue that never runs dry: 2.4 us for the
-/// shortest measured ones on A100, 4.7 us fitted to matrix products.
-constexpr double kKernelFloorUs = 3.0;
-
 /// Time of a product until its first tiles are loaded, or as long as its work
 /// if that is less; published BF16 products on A100.
 constexpr double kProductStartUs = 2.5;
@@ -224,7 +220,8 @@ double KernelTime::WorkUs() const {
 
 KernelTime TimeOf(const Kernel& kernel, const Machine& machine) {
   const KernelRoofline roofline = RooflineOf(kernel, machine);
-  const double floor_us = kernel.repeated ? kStepFloorUs : kKernelFloorUs;
+  const double floor_us =
+      kernel.repeated ? kStepFloorUs : LaunchUs(*machine.device);
   KernelTime time = {.launch_us = Real(kernel.launches) * floor_us,
                      .traffic_us = roofline.memory_us};
   const double traffic_us = TrafficUs(kernel, machine);

@@ -50,6 +50,19 @@ struct Machine {
   double CyclesPerUs() const;
 };
 
+/// Time of the shortest kernel in a queue that never runs dry, microseconds:
+/// the measured one, or an A100's.
+double LaunchUs(const DeviceSpec& device);
+
+/// What element-wise kernels on large tensors move, 10^9 bytes per second: the
+/// measured bandwidth, or the share of the data sheet's that an A100 reaches.
+double ReachedBandwidth(const DeviceSpec& device);
+
+/// What products of large matrices reach, 10^12 FLOP/s: the measured rate, or
+/// the share of the data sheet's that an A100 reaches. Throws
+/// Error(kInvalidArgument) if the device has none for `precision`.
+double ReachedTflops(const DeviceSpec& device, Precision precision);
+
 /// Checks `options` against `device`; see EstimateCost for the errors.
 Machine MakeMachine(const DeviceSpec& device, const CostOptions& options);
 

@@ -20,6 +20,7 @@ constexpr int kMaxSms = 10000;
 constexpr std::int64_t kMaxMib = 1 << 24;  // 16 TiB.
 constexpr double kMaxBandwidth = 1e6;      // GB/s.
 constexpr double kMaxTflops = 1e6;
+constexpr double kMaxLaunchUs = 1e3;
 constexpr double kMaxPower = 1e5;  // W.
 constexpr std::int64_t kHostShareMib = 8 * 1024;
 constexpr int kMaxSlots = 12;
@@ -119,6 +120,9 @@ void ReadHardware(JsonObject& object, DeviceSpec* device) {
   if (object.Has("matmul_tflops")) {
     device->matmul_tflops =
         ReadRates(object.Object("matmul_tflops"), /*all=*/false);
+  }
+  if (object.Has("launch_us")) {
+    device->launch_us = object.Number("launch_us", 0.1, kMaxLaunchUs);
   }
   device->max_power_w = object.Number("max_power_w", 1, kMaxPower);
   device->idle_power_w = object.Number("idle_power_w", 0, device->max_power_w);

@@ -61,6 +61,7 @@ std::string DeviceToJson(const DeviceSpec& device) {
   if (!device.matmul_tflops.empty()) {
     json["matmul_tflops"] = RatesToJson(device.matmul_tflops);
   }
+  if (device.launch_us > 0) json["launch_us"] = device.launch_us;
   json["max_power_w"] = device.max_power_w;
   json["idle_power_w"] = device.idle_power_w;
   if (device.chip_power_w > device.max_power_w) {

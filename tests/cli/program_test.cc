@@ -75,9 +75,9 @@ TEST(CommandTable, LabHasAllAndForetellWhatPredicts) {
   }
   EXPECT_THAT(
       only_in_lab,
-      ElementsAre("fit", "calibrate", "plan", "measure", "dataset", "train",
-                  "evaluate", "compare-networks", "cross-validate",
-                  "memory-classes", "serve", "serve-worker"));
+      ElementsAre("fit", "calibrate", "calibrate-device", "plan", "measure",
+                  "dataset", "train", "evaluate", "compare-networks",
+                  "cross-validate", "memory-classes", "serve", "serve-worker"));
 }
 
 TEST(CalledCommand, IsTheFirstWordThatIsNoFlag) {

@@ -194,6 +194,13 @@ TEST(KernelTime, OfAProductStartsWithItsFirstTiles) {
                    3 + std::max(tiny.arithmetic_us, tiny.memory_us));
 }
 
+TEST(KernelTime, HasTheMeasuredLaunchOfItsDevice) {
+  DeviceSpec device = test::RoundDevice();
+  EXPECT_EQ(LaunchUs(device), 3);
+  device.launch_us = 4.5;
+  EXPECT_EQ(LaunchUs(device), 4.5);
+}
+
 TEST(KernelTime, OfSeveralLaunchesHasTheFloorOfEach) {
   EXPECT_DOUBLE_EQ(TimeOfOne(R"(%x = input f32[16]
 %y, %i = sort(%x) : f32[16], i64[16]

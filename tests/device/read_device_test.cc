@@ -27,6 +27,7 @@ constexpr char kDevice[] = R"({
   "l2_mib": 1,
   "peak_tflops": {"fp32": 1, "tf32": 2, "fp16": 4, "bf16": 4},
   "matmul_tflops": {"tf32": 1.5, "fp16": 5},
+  "launch_us": 2.5,
   "max_power_w": 50,
   "idle_power_w": 5,
   "cublas_workspace_bytes": 0,
@@ -82,6 +83,7 @@ TEST(ReadDevice, ReadsEveryField) {
   EXPECT_EQ(device.matmul_tflops,
             (std::map<Precision, double>{{Precision::kTf32, 1.5},
                                          {Precision::kFp16, 5}}));
+  EXPECT_EQ(device.launch_us, 2.5);
   EXPECT_EQ(device.max_power_w, 50);
   EXPECT_EQ(device.chip_power_w, 50);
   EXPECT_EQ(device.idle_power_w, 5);
@@ -117,7 +119,7 @@ const RefusalCase kRefusals[] = {
      "toy.json: unknown field \"l3_mib\", expected one of: aliases, "
      "architecture, bandwidth_gb_s, chip_power_w, compute_capability, "
      "cublas_workspace_bytes, display_name, idle_power_w, l2_mib, "
-     "link_gb_s, matmul_tflops, max_power_w, memory_mib, mig, name, "
+     "launch_us, link_gb_s, matmul_tflops, max_power_w, memory_mib, mig, name, "
      "peak_tflops, reached_bandwidth_gb_s, sms, sources, "
      "unified_memory, usable_mib"},
     {"AChipWeakerThanItsBoard", "\"l2_mib\": 1",
