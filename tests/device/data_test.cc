@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -111,6 +112,15 @@ TEST(DeviceData, KnowsThatHopperSlicesAreNotSevenths) {
   EXPECT_EQ(Find("h100-pcie").FindMigProfile("1g.10gb").sms, 14);
 }
 
+TEST(DeviceData, HasMigTablesOfNewerDevices) {
+  EXPECT_EQ(Find("gh200-144gb").FindMigProfile("1g.18gb").usable_mib, 17920);
+  EXPECT_EQ(Find("gb200").FindMigProfile("2g.47gb").sms, 38);
+  EXPECT_EQ(Find("b300").FindMigProfile("7g.269gb").sms, 148);
+  EXPECT_EQ(Find("h20").FindMigProfile("3g.48gb").usable_mib, 47616);
+  EXPECT_EQ(Find("rtx-pro-6000-server").FindMigProfile("2g.48gb").sms, 94);
+  EXPECT_EQ(Find("rtx-pro-6000-server").compute_slices, 4);
+}
+
 class DeviceDataOf : public testing::TestWithParam<std::string> {
  protected:
   const DeviceSpec& device() const { return Find(GetParam().c_str()); }
@@ -165,6 +175,27 @@ TEST_P(DeviceDataOf, MultipliesNearItsPeak) {
         << PrecisionName(precision);
     EXPECT_LT(share, 1.25) << PrecisionName(precision);
   }
+}
+
+/// FP32 lanes of a multiprocessor.
+int LanesPerSm(int capability) {
+  return capability > 80 || capability == 61 ? 128 : 64;
+}
+
+// Two FLOP per lane and cycle at a clock that GPUs reach; tensor cores multiply
+// a power of two per multiprocessor and cycle, or somewhat less where data
+// sheets state their rate at a lower clock than that of the lanes. The H20's
+// does so most: its FP32 rate asks for 2.2 GHz.
+TEST_P(DeviceDataOf, HasRatesThatItsUnitsReach) {
+  const auto& peak = device().peak_tflops;
+  const double lanes = LanesPerSm(device().compute_capability);
+  const double ghz =
+      1e3 * peak.at(Precision::kFp32) / (2 * lanes * device().sms);
+  EXPECT_GT(ghz, 1.0);
+  EXPECT_LT(ghz, 2.7);
+  const double flops = 1e3 * peak.at(Precision::kFp16) / (device().sms * ghz);
+  const double share = flops / std::exp2(std::ceil(std::log2(flops / 1.06)));
+  EXPECT_GT(share, 0.84);
 }
 
 TEST_P(DeviceDataOf, HasTheWorkspaceOfItsComputeCapability) {
@@ -250,6 +281,17 @@ TEST_P(MigDataOf, GrowsInSmsAndMemoryWithTheSlices) {
       if (small.compute_slices < large.compute_slices) {
         EXPECT_LT(small.sms, large.sms);
       }
+    }
+  }
+}
+
+// What unlisted sizes were derived from.
+TEST_P(MigDataOf, HasTwiceTheMemoryOfHalfTheSlots) {
+  const auto& profiles = device().mig_profiles;
+  for (const MigProfile& small : profiles) {
+    for (const MigProfile& large : profiles) {
+      if (large.memory_slots != 2 * small.memory_slots) continue;
+      EXPECT_GE(large.usable_mib, 2 * small.usable_mib) << large.name;
     }
   }
 }
