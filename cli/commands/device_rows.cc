@@ -87,6 +87,10 @@ std::vector<TimedStep> MeasureSuite(const std::string& device,
     const Measurement& row = rows.back();
     if (row.status == MeasureStatus::kOk && row.latency) {
       timed.push_back({step, row.latency->median_ms});
+    } else if (rows.size() == 1) {
+      throw Error(
+          ErrorCode::kUnsupported,
+          fmt::format("{}: {}", MeasureStatusName(row.status), row.message));
     } else {
       ++failed;
       PrintWarning(fmt::format("{} at batch {}: {}: {}; left out", step.model,

@@ -15,8 +15,9 @@ struct TimedStep {
 };
 
 /// Measures every step of DeviceSuite on `device` ("cuda:0"), one after the
-/// other in a process each, with a progress bar. A step that fails, as of too
-/// little memory, is a warning and left out. Writes the rows to `rows_out`
+/// other in a process each, with a progress bar. A step that fails, because of
+/// too little memory, is a warning and left out; throws Error(kUnsupported) if
+/// the first one fails, as without such a device. Writes the rows to `rows_out`
 /// unless it is empty, as `foretell measure --csv` prints them.
 std::vector<TimedStep> MeasureSuite(const std::string& device,
                                     const std::string& rows_out);

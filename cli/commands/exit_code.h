@@ -10,7 +10,8 @@ namespace foretell::cli {
 /// Exit status of the `foretell` command; docs/command_line.md repeats it.
 enum ExitCode : int {
   kExitOk = 0,
-  /// `fits`, `max-batch`, `plan`, `mig pack`, `adapt`: the answer is no.
+  /// `fits`, `max-batch`, `plan`, `mig pack`, `adapt`, `calibrate-device`: the
+  /// answer is no.
   kExitDoesNotFit = 1,
   kExitUsage = 2,        ///< The command line makes no sense.
   kExitModelFailed = 3,  ///< At least one model had an error; others go on.

@@ -54,6 +54,12 @@ class CalibrateDevice(unittest.TestCase):
                         "rtx-4090", "--device-file", self.out, "--host", host)
         self.assertEqual(predicted.returncode, OK, predicted.stderr)
 
+    def test_ends_at_once_without_the_device(self):
+        outcome = self.calibrate("--device", "cuda:63")
+        self.assertNotEqual(outcome.returncode, OK)
+        self.assertIn("cuda:63", outcome.stderr)
+        self.assertNotIn("left out", outcome.stderr)
+
     def test_fits_a_table_of_measurements(self):
         path = self.write_rows(
             [("zoo:mlp", batch, "fp32", 1) for batch in (1, 2, 3, 4, 5, 6)])
