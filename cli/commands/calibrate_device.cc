@@ -12,7 +12,6 @@
 #include "src/core/clock.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
-#include "src/core/text.h"
 #include "src/core/text_table.h"
 #include "src/device/describe_gpu.h"
 #include "src/host/measured_host.h"
