@@ -273,5 +273,32 @@ TEST_F(RecorderTest, OnTheCpuShapeArithmeticStaysOut) {
   EXPECT_THAT(TargetsOf(recorder.Finish()), ElementsAre("view", "relu"));
 }
 
+/// Calls inside of a recurrent layer of 200 units, recorded on `device`.
+std::vector<std::string> CallsOfAGru(c10::DeviceType device) {
+  const auto options = at::TensorOptions().device(device);
+  const auto make = [&](at::IntArrayRef shape) {
+    return at::zeros(shape, options);
+  };
+  const at::Tensor input = make({3, 2, 5});
+  const at::Tensor state = make({1, 2, 200});
+  const std::vector<at::Tensor> weights = {make({600, 5}), make({600, 200})};
+  Recorder recorder({}, device);
+  recorder.AddSource("input", input);
+  at::gru(input, state, weights, false, 1, 0, false, false, false);
+  std::vector<std::string> targets;
+  const OperatorGraph graph = recorder.Finish();
+  for (const Node& call : graph.nodes().back().calls) {
+    targets.push_back(call.target);
+  }
+  return targets;
+}
+
+// The CPU's kernels are not those of a GPU.
+TEST_F(RecorderTest, ListsTheStepsOfARecurrentLayerOnMetaAlone) {
+  EXPECT_THAT(CallsOfAGru(at::kMeta),
+              ElementsAre("linear", "linear", "_thnn_fused_gru_cell"));
+  EXPECT_THAT(CallsOfAGru(at::kCPU), IsEmpty());
+}
+
 }  // namespace
 }  // namespace foretell
