@@ -42,7 +42,7 @@ void RequireLocks(const std::string& path) {
 /// Returns a function that builds the Program.
 std::function<Program()> StartReading(
     RegularFile opened, const LoadOptions& options,
-    const std::vector<ExpectedTrace>& expected) {
+    const std::vector<StepRequest>& expected) {
   if (options.sandbox != Sandbox::kOff) {
     return StartSandboxed(std::move(opened), options, expected);
   }
@@ -54,7 +54,7 @@ std::function<Program()> StartReading(
 /// waits until that is called, because it reports what it does.
 std::function<Program()> StartLoading(
     const std::string& path, const LoadOptions& options,
-    const std::vector<ExpectedTrace>& expected) {
+    const std::vector<StepRequest>& expected) {
   if (options.sandbox == Sandbox::kRequire) RequireLocks(path);
   const auto conversion = converted::FindConversion(path);
   if (!conversion) return StartReading(OpenModelFile(path), options, expected);
@@ -109,7 +109,7 @@ Program LoadHere(RegularFile file, const LoadOptions& options) {
 }
 
 LoadingModel::LoadingModel(const std::string& path, const LoadOptions& options,
-                           const std::vector<ExpectedTrace>& expected) {
+                           const std::vector<StepRequest>& expected) {
   try {
     wait_ = StartLoading(path, options, expected);
   } catch (const Error&) {

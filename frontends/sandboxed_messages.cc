@@ -325,7 +325,7 @@ std::string PackRequest(const Request& request) {
   return writer.Take();
 }
 
-std::string PackExpected(const std::string& name, const ExpectedTrace& trace) {
+std::string PackExpected(const std::string& name, const StepRequest& trace) {
   ByteWriter writer;
   writer.Number(std::uint8_t{false});
   writer.Text(name);

@@ -41,7 +41,7 @@ struct Request {
 /// Equal requests give equal bytes.
 std::string PackRequest(const Request& request);
 /// The same for a program called `name` whose inputs are not known yet.
-std::string PackExpected(const std::string& name, const ExpectedTrace& trace);
+std::string PackExpected(const std::string& name, const StepRequest& trace);
 /// A request to the program that has `inputs`. Throws what BindInputs does if
 /// they do not fit.
 Request UnpackRequest(std::string_view bytes,

@@ -106,7 +106,7 @@ auto Naming(const std::string& name, const Work& work) {
 class SandboxedSource final : public Program::Source {
  public:
   SandboxedSource(RegularFile file, const LoadOptions& options,
-                  const std::vector<ExpectedTrace>& expected)
+                  const std::vector<StepRequest>& expected)
       : path_(file.path),
         timeout_s_(options.timeout_s),
         memory_mib_(MemoryBytes(options) / kMiB),
@@ -120,7 +120,7 @@ class SandboxedSource final : public Program::Source {
           };
         }) {
     worker_.Give("");
-    for (const ExpectedTrace& trace : expected) {
+    for (const StepRequest& trace : expected) {
       worker_.Give(sandboxed::PackExpected(path_, trace));
     }
   }
@@ -180,7 +180,7 @@ class SandboxedSource final : public Program::Source {
     return false;
   }
 
-  bool IsExpected(const ExpectedTrace& expected, const Request& request) const {
+  bool IsExpected(const StepRequest& expected, const Request& request) const {
     try {
       const Request same{
           path_, BindInputs(description_.inputs, expected.inputs, path_),
@@ -225,7 +225,7 @@ class SandboxedSource final : public Program::Source {
   double timeout_s_;
   std::int64_t memory_mib_;
   sandboxed::ParseLimits parse_limits_;
-  std::vector<ExpectedTrace> expected_;
+  std::vector<StepRequest> expected_;
   mutable std::size_t next_expected_ = 0;
   mutable sandbox::Worker worker_;
   Description description_;
@@ -235,7 +235,7 @@ class SandboxedSource final : public Program::Source {
 
 std::function<Program()> StartSandboxed(
     RegularFile file, const LoadOptions& options,
-    const std::vector<ExpectedTrace>& expected) {
+    const std::vector<StepRequest>& expected) {
   InitializeTracing();
   if (torchscript::LooksLikeZip(FirstBytes(file, 4))) {
     torchscript::Prepare();

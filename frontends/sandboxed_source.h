@@ -16,7 +16,7 @@ namespace foretell {
 /// program. Throws Error(kIo).
 std::function<Program()> StartSandboxed(
     RegularFile file, const LoadOptions& options,
-    const std::vector<ExpectedTrace>& expected);
+    const std::vector<StepRequest>& expected);
 
 /// Opens the file of a model: `path`, or FILE of "FILE.pt2:MODEL", whose path
 /// keeps the name of the model. Throws what OpenRegularFile does.

@@ -81,15 +81,11 @@ class RowTracer {
                            OpenModel(row.model, options_.ToLoadOptions()))
                   .first;
     }
-    InputRequest request = options_.ToRequest(row.batch);
+    StepRequest step = options_.ToStep(row.batch);
     for (const std::string& text : row.inputs) {
-      request.inputs.push_back(ParseInput(text));
+      step.inputs.inputs.push_back(ParseInput(text));
     }
-    const Program& program = found->second;
-    return TraceProgram(program,
-                        BindInputs(program.inputs(), request, row.model),
-                        options_.ToTraceOptions())
-        .graph;
+    return Session(found->second, std::move(step)).Graph();
   }
 
  private:

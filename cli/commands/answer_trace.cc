@@ -7,14 +7,14 @@ namespace foretell::cli {
 namespace {
 
 /// Memory of the step in grad mode; empty where such a trace is refused.
-std::optional<double> MemoryInGradMode(
-    const std::vector<TraceOptions>& in_grad_mode, const Predictor& predictor,
-    const Prediction& prediction, const Program& program, const Trace& trace) {
-  if (in_grad_mode.empty()) return std::nullopt;
+std::optional<double> MemoryInGradMode(const std::optional<Run>& in_grad_mode,
+                                       const Predictor& predictor,
+                                       const Prediction& prediction,
+                                       const Session& session) {
+  if (!in_grad_mode) return std::nullopt;
   try {
-    const Trace recorded =
-        TraceProgram(program, trace.inputs, in_grad_mode.front());
-    return predictor.MemoryInGradMode(prediction, recorded.graph);
+    return predictor.MemoryInGradMode(prediction,
+                                      session.Graph({.run = in_grad_mode}));
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -41,31 +41,30 @@ ReportedModel DescribeModel(const Program& program, const Trace& trace) {
 
 }  // namespace
 
-std::vector<TraceOptions> TraceInGradMode(const ModelOptions& model) {
-  TraceOptions again = model.ToTraceOptions();
-  const bool asks = again.run.mode == Mode::kInference && !again.run.grad_mode;
-  if (!asks || again.device == TraceDevice::kCpu) return {};
-  again.run.grad_mode = true;
-  return {again};
+std::optional<Run> RunInGradMode(const ModelOptions& model) {
+  Run again = model.run;
+  const bool asks = again.mode == Mode::kInference && !again.grad_mode;
+  if (!asks || model.DeviceOfTrace() == TraceDevice::kCpu) return std::nullopt;
+  again.grad_mode = true;
+  return again;
 }
 
-Report AnswerTrace(const Predictor& predictor, const Program& program,
-                   const Trace& trace, const AnswerOptions& options) {
-  Prediction prediction = predictor.Predict(trace.graph);
+Report AnswerStep(const Predictor& predictor, Session& session,
+                  const AnswerOptions& options) {
+  Answer answer = session.Ask(predictor, options.mig);
   const std::optional<double> grad_mode_mib = MemoryInGradMode(
-      options.in_grad_mode, predictor, prediction, program, trace);
-  mig::Recommendation recommendation = mig::Recommend(
-      ToDemand(prediction, program.name()), predictor.device(), options.mig);
-  Report report = MakeReport(DescribeModel(program, trace), trace.graph,
-                             std::move(prediction), std::move(recommendation));
+      options.in_grad_mode, predictor, answer.prediction, session);
+  const Trace& trace = session.Step();
+  Report report =
+      MakeReport(DescribeModel(session.program(), trace), trace.graph,
+                 std::move(answer.prediction), std::move(answer.placement));
   report.grad_mode_mib = grad_mode_mib;
   return report;
 }
 
-void PrintWarnings(const Program& program, const Trace& trace,
-                   const Prediction& prediction) {
-  for (const std::string& warning : WarningsOf(trace, prediction)) {
-    PrintWarning(program.name() + ": " + warning);
+void PrintWarnings(Session& session, const Prediction& prediction) {
+  for (const std::string& warning : WarningsOf(session.Step(), prediction)) {
+    PrintWarning(session.program().name() + ": " + warning);
   }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <string>
-#include <vector>
+#include <optional>
 
 #include "cli/flags/model_options.h"
 #include "foretell/mig.h"
@@ -13,22 +12,20 @@ namespace foretell::cli {
 
 /// Parts of an answer in addition to the prediction.
 struct AnswerOptions {
-  mig::RecommendOptions mig;
-  /// From TraceInGradMode, to report the memory without torch.no_grad().
-  std::vector<TraceOptions> in_grad_mode;
+  mig::RecommendOptions mig = {};
+  /// RunInGradMode, to report the memory without torch.no_grad().
+  std::optional<Run> in_grad_mode = {};
 };
 
-/// Options of a second trace of `model`, without torch.no_grad(). Empty if that
+/// The run of a second trace of `model`, without torch.no_grad(). Empty if that
 /// makes no difference, and if the trace would take more than milliseconds.
-std::vector<TraceOptions> TraceInGradMode(const ModelOptions& model);
+std::optional<Run> RunInGradMode(const ModelOptions& model);
 
-/// Everything to report about `trace`, which is one of `program`. Throws what
-/// Predict and mig::Recommend throw.
-Report AnswerTrace(const Predictor& predictor, const Program& program,
-                   const Trace& trace, const AnswerOptions& options);
+/// Everything to report about the step of `session`. Errors as Session::Ask.
+Report AnswerStep(const Predictor& predictor, Session& session,
+                  const AnswerOptions& options = {});
 
-/// Prints WarningsOf on stderr, each after the name of the program.
-void PrintWarnings(const Program& program, const Trace& trace,
-                   const Prediction& prediction);
+/// Prints WarningsOf the step on stderr, each after the name of the program.
+void PrintWarnings(Session& session, const Prediction& prediction);
 
 }  // namespace foretell::cli

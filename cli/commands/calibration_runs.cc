@@ -85,7 +85,7 @@ class Bench {
     const SweptPoint swept = model_.At(point);
     return {.model = swept.model,
             .load = plan_.model.ToLoadOptions(),
-            .inputs = {.inputs = swept.inputs},
+            .inputs = swept.step.inputs,
             .run = plan_.model.run,
             .device = plan_.device,
             .seed = plan_.seed,

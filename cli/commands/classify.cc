@@ -120,23 +120,23 @@ ExitCode RunClassify(const ClassifyOptions& options) {
   }
   const Predictor predictor = options.predictor.Make(options.model.run);
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
-  const std::vector<ReportError> errors = ForEachTrace(
-      options.model, [&](const Program& program, const Trace& trace) {
-        const Prediction prediction = predictor.Predict(trace.graph);
+  const std::vector<ReportError> errors =
+      ForEachStep(options.model, [&](Session& session) {
+        const Prediction prediction = session.Predict(predictor);
         const ClassifiedStep step = {
-            program.name(),
-            trace.graph.info(),
+            session.program().name(),
+            session.Step().graph.info(),
             SetupWords(options.model, options.predictor),
             prediction,
             ClassOf(prediction, options.width_mib),
-            WarningsOf(trace, prediction)};
+            WarningsOf(session.Step(), prediction)};
         if (options.json) {
           results.push_back(ToJson(step));
           return;
         }
         WipeProgress();
         std::cout << Format(step) << std::flush;
-        PrintWarnings(program, trace, prediction);
+        PrintWarnings(session, prediction);
       });
   if (options.json) {
     std::cout << DumpJson(AnswersToJson(std::move(results), errors)) << "\n";

@@ -87,11 +87,12 @@ Compared CompareModel(const CompareOptions& options) {
       PrintWarning(one + " is no known device; skipped");
     }
   }
-  Compared compared = {simulator.program().name(), simulator.Batch()};
+  Compared compared = {.model = simulator.program().name()};
   const std::vector<DeviceSpec> devices =
       DevicesOf(options, simulator.catalog(), compared.untried);
   const StepSetup setup = simulator.Setup();
   const Trace trace = simulator.TraceStep(setup);
+  compared.batch = trace.graph.info().batch;
   for (const DeviceSpec& device : devices) {
     try {
       compared.choices.push_back(

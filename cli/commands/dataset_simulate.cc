@@ -16,7 +16,7 @@
 #include "datasets/store/label_graphs.h"
 #include "foretell/dataset.h"
 #include "foretell/predictor.h"
-#include "foretell/trace.h"
+#include "foretell/session.h"
 #include "src/graph/setting.h"
 
 namespace foretell::cli {
@@ -43,10 +43,11 @@ OperatorGraph GraphOf(const StoredPoint& stored, const std::string& setting,
   const Point& point = stored.point;
   const RowId graph = graphs.Of(stored, dataset::RunOfPoint(point, setting));
   if (graph != 0) return dataset.Graph(graph);
-  return TraceProgram(OpenModel(dataset::ModelNameOf(point)),
-                      dataset::InputsOf(point),
-                      {.run = dataset::TracedRun(point, setting)})
-      .graph;
+  const Session session(
+      OpenModel(dataset::ModelNameOf(point)),
+      {.inputs = {.inputs = dataset::InputsOf(point)},
+       .options = {.run = dataset::TracedRun(point, setting)}});
+  return session.Graph();
 }
 
 ExitCode RunSimulate(const SimulateCommand& command) {

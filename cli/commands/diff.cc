@@ -87,10 +87,10 @@ std::optional<nlohmann::ordered_json> StepOf(const DiffCommand& command,
   model.batches = side.batches;
   std::optional<nlohmann::ordered_json> document;
   const std::vector<ReportError> own =
-      ForEachTrace(model, [&](const Program& program, const Trace& trace) {
-        const Report report = AnswerTrace(predictor, program, trace, {});
-        document =
-            pictures::StepToJson(report, trace.graph, predictor.device());
+      ForEachStep(model, [&](Session& session) {
+        const Report report = AnswerStep(predictor, session);
+        document = pictures::StepToJson(report, session.Step().graph,
+                                        predictor.device());
       });
   errors.insert(errors.end(), own.begin(), own.end());
   return document;

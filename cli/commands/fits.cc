@@ -77,17 +77,17 @@ ExitCode RunFits(const FitsOptions& options) {
   const std::string place = PlaceName(device, options.limits.profile);
   std::vector<JudgedModel> judged;
   bool all_fit = true;
-  const std::vector<ReportError> errors = ForEachTrace(
-      options.model, [&](const Program& program, const Trace& trace) {
-        const Prediction prediction = predictor.Predict(trace.graph);
-        judged.push_back({program.name(), place,
+  const std::vector<ReportError> errors =
+      ForEachStep(options.model, [&](Session& session) {
+        const Prediction prediction = session.Predict(predictor);
+        judged.push_back({session.program().name(), place,
                           JudgeFit(prediction, device, options.limits),
-                          WarningsOf(trace, prediction)});
+                          WarningsOf(session.Step(), prediction)});
         all_fit &= judged.back().verdict.fits;
         if (options.json) return;
         WipeProgress();
         std::cout << Format(judged.back()) << std::flush;
-        PrintWarnings(program, trace, prediction);
+        PrintWarnings(session, prediction);
         ExplainTight(judged.back().verdict);
       });
   if (options.json) std::cout << DumpJson(FitsToJson(judged, errors)) << "\n";

@@ -47,7 +47,8 @@ std::string Format(const InspectOptions& options, const Predictor& predictor,
 ExitCode RunInspect(const InspectOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   const std::vector<ReportError> errors =
-      ForEachTrace(options.model, [&](const Program&, const Trace& trace) {
+      ForEachStep(options.model, [&](Session& session) {
+        const Trace& trace = session.Step();
         const std::string text = Format(options, predictor, trace);
         WipeProgress();
         std::cout << text;

@@ -16,10 +16,8 @@
 #include "cli/flags/fit_flags.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
-#include "cli/flags/open_model.h"
 #include "cli/flags/run_flags.h"
 #include "foretell/fit.h"
-#include "foretell/frontends.h"
 #include "src/core/json_text.h"
 #include "src/core/output_file.h"
 #include "src/judge/fit_json.h"
@@ -123,10 +121,7 @@ std::int64_t LikelyBatch(const LargestBatchFound& sure, const BatchRange& range,
 Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
   const DeviceSpec& device = predictor.device();
   const std::string place = PlaceName(device, options.limits.profile);
-  options.model.WarnOfMissingLocks();
-  const Session session(
-      OpenModel(options.model.models.front(), options.model.ToLoadOptions()),
-      options.model.ToSessionOptions({}));
+  const Session session = options.model.Open(std::nullopt);
   const Program& program = session.program();
   const BatchRange range = {.least = LeastBatch(program.inputs()),
                             .most = options.most};
@@ -135,8 +130,7 @@ Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
   const auto predict = [&](std::int64_t batch) {
     const auto known = tried.find(batch);
     if (known != tried.end()) return known->second;
-    return tried[batch] =
-               predictor.Predict(session.StepWith({.batch = batch}).graph);
+    return tried[batch] = predictor.Predict(session.Graph({.batch = batch}));
   };
   LargestBatchFound found =
       LargestBatch(range, predict, device, options.limits);

@@ -55,18 +55,19 @@ std::vector<ReportError> WriteInputs(const InputsCommand& command,
   model.models = {one.model};
   if (!one.input.empty()) model.inputs = {one.input};
   model.batches = {one.batch};
-  std::optional<Trace> earlier;
+  std::optional<OperatorGraph> earlier;
   if (one.pass_before > 0) model.batches = {one.pass_before, one.batch};
   model.run.mode = Mode::kTraining;
   model.run.optimizer = one.optimizer;
-  return ForEachTrace(model, [&](const Program&, const Trace& trace) {
+  return ForEachStep(model, [&](Session& session) {
+    const OperatorGraph& graph = session.Step().graph;
     if (one.pass_before > 0 && !earlier) {
-      earlier = trace;
+      earlier = graph;
       return;
     }
     LabelledStep step = one.step;
-    step.inputs = classify::StepInputsOf(trace.graph, memory,
-                                         earlier ? &earlier->graph : nullptr);
+    step.inputs =
+        classify::StepInputsOf(graph, memory, earlier ? &*earlier : nullptr);
     file.Write(DumpJson(classify::LabelledStepToJson(step), kOneLine) + "\n");
   });
 }

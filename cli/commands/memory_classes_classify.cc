@@ -46,12 +46,12 @@ struct AnsweredStep {
   ClassAnswer answer;
 };
 
-AnsweredStep Answer(const Ensemble& ensemble, const Program& program,
-                    const Trace& trace) {
+AnsweredStep Answer(const Ensemble& ensemble, Session& session) {
+  const Trace& trace = session.Step();
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
   const EnsembleInfo& info = ensemble.info();
   AnsweredStep step{
-      .model = program.name(),
+      .model = session.program().name(),
       .graph = trace.graph.info(),
       .warnings = trace.warnings,
       .inputs = classify::StepInputsOf(
@@ -123,9 +123,9 @@ ExitCode RunEnsemble(const EnsembleCommand& command) {
   const Ensemble ensemble = classify::ReadEnsemble(command.checkpoint);
   const std::vector<std::string> setup = LoopWords(command.model.loop);
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
-  const std::vector<ReportError> errors = ForEachTrace(
-      command.model, [&](const Program& program, const Trace& trace) {
-        const AnsweredStep step = Answer(ensemble, program, trace);
+  const std::vector<ReportError> errors =
+      ForEachStep(command.model, [&](Session& session) {
+        const AnsweredStep step = Answer(ensemble, session);
         if (command.json) {
           results.push_back(ToJson(ensemble.info(), setup, step));
         } else {

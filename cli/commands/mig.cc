@@ -139,11 +139,12 @@ ExitCode RunPack(const PackCommand& options) {
   for (const std::string& text : options.jobs) {
     jobs.push_back(mig::ParseJob(text));
   }
-  const std::vector<ReportError> errors = ForEachTrace(
-      options.model, [&](const Program& program, const Trace& trace) {
-        const Prediction prediction = predictor.Predict(trace.graph);
-        jobs.push_back(mig::ToJob(ToDemand(prediction, program.name())));
-        PrintWarnings(program, trace, prediction);
+  const std::vector<ReportError> errors =
+      ForEachStep(options.model, [&](Session& session) {
+        const Prediction prediction = session.Predict(predictor);
+        jobs.push_back(
+            mig::ToJob(ToDemand(prediction, session.program().name())));
+        PrintWarnings(session, prediction);
       });
   for (const ReportError& error : errors) PrintError(error.message);
   if (!errors.empty()) return kExitModelFailed;

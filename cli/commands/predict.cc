@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,10 +69,10 @@ class PredictPage {
  public:
   explicit PredictPage(const PredictOptions& options) : options_(options) {}
 
-  void Look(const Report& report, const Trace& trace,
+  void Look(const Report& report, const OperatorGraph& graph,
             const DeviceSpec& device) {
     if (options_.html.empty() || !IsOne(options_.model)) return;
-    step_ = pictures::StepToJson(report, trace.graph, device);
+    step_ = pictures::StepToJson(report, graph, device);
   }
   void Write(const std::vector<Report>& reports,
              const std::vector<ReportError>& errors) const {
@@ -96,29 +97,30 @@ class ModelPredictor {
         predictor_(options.predictor.Make(options.model.run)),
         rule_{.rule = *mig::ParseRule(options.mig_rule)},
         changes_(options_.model, options_.predictor) {
-    if (SaysGradMode(options)) in_grad_mode_ = TraceInGradMode(options.model);
+    if (SaysGradMode(options)) in_grad_mode_ = RunInGradMode(options.model);
   }
 
   /// All of `models`, flags of the command line, at each of its batches.
   Predictions Predict(const ModelOptions& models, PredictPage& page) {
     Predictions all;
-    all.errors = ForEachTrace(
+    all.errors = ForEachStep(
         models,
-        [&](const Program& program, const Trace& trace) {
-          all.reports.push_back(Answer(program, trace));
-          page.Look(all.reports.back(), trace, predictor_.device());
+        [&](Session& session) {
+          all.reports.push_back(ReportOf(session));
+          page.Look(all.reports.back(), session.Step().graph,
+                    predictor_.device());
         },
         in_grad_mode_);
     return all;
   }
 
  private:
-  Report Answer(const Program& program, const Trace& trace) {
-    Report report = AnswerTrace(predictor_, program, trace,
-                                {.mig = rule_, .in_grad_mode = in_grad_mode_});
+  Report ReportOf(Session& session) {
+    Report report = AnswerStep(predictor_, session,
+                               {.mig = rule_, .in_grad_mode = in_grad_mode_});
     report.setup = SetupWords(options_.model, options_.predictor);
     if (IsInFull(options_)) {
-      report.suggestion = changes_.Find(program, trace, report);
+      report.suggestion = changes_.Find(session, report);
     }
     return report;
   }
@@ -126,7 +128,7 @@ class ModelPredictor {
   const PredictOptions& options_;
   const Predictor predictor_;
   const mig::RecommendOptions rule_;
-  std::vector<TraceOptions> in_grad_mode_;
+  std::optional<Run> in_grad_mode_;
   ChangeFinder changes_;
 };
 

@@ -53,14 +53,12 @@ void CheckFlags(const ReportCommand& command) {
   }
 }
 
-nlohmann::ordered_json BatchesToJson(const ReportCommand& command,
-                                     const Predictor& predictor,
-                                     const Program& program,
+nlohmann::ordered_json BatchesToJson(const Predictor& predictor,
+                                     const Session& session,
                                      const Report& report) {
-  const Session session(program, command.model.ToSessionOptions({}));
   const auto predict = [&](std::int64_t batch) {
     if (batch == report.batch) return report.prediction;
-    return predictor.Predict(session.StepWith({.batch = batch}).graph);
+    return predictor.Predict(session.Graph({.batch = batch}));
   };
   const pictures::BatchSweep sweep =
       pictures::SweepBatches(predict, predictor.device(), report.batch);
@@ -76,17 +74,17 @@ struct Document {
 };
 
 Document MakeDocument(const ReportCommand& command, const Predictor& predictor,
-                      const Program& program, const Trace& trace) {
-  Report report = AnswerTrace(predictor, program, trace,
-                              {.in_grad_mode = TraceInGradMode(command.model)});
+                      Session& session) {
+  Report report = AnswerStep(predictor, session,
+                             {.in_grad_mode = RunInGradMode(command.model)});
   if (!command.name.empty()) report.model = command.name;
-  report.suggestion = ChangeFinder(command.model, command.predictor)
-                          .Find(program, trace, report);
-  Document document = {report.model, pictures::StepToJson(report, trace.graph,
-                                                          predictor.device())};
+  report.suggestion =
+      ChangeFinder(command.model, command.predictor).Find(session, report);
+  Document document = {
+      report.model,
+      pictures::StepToJson(report, session.Step().graph, predictor.device())};
   if (command.batches == "auto") {
-    document.json["batches"] =
-        BatchesToJson(command, predictor, program, report);
+    document.json["batches"] = BatchesToJson(predictor, session, report);
   }
   return document;
 }
@@ -97,12 +95,12 @@ ExitCode RunReport(const ReportCommand& command) {
       command.out.empty() && !command.json ? kDefaultPage : command.out;
   const Predictor predictor = command.predictor.Make(command.model.run);
   std::optional<Document> document;
-  const std::vector<ReportError> errors = ForEachTrace(
+  const std::vector<ReportError> errors = ForEachStep(
       command.model,
-      [&](const Program& program, const Trace& trace) {
-        document = MakeDocument(command, predictor, program, trace);
+      [&](Session& session) {
+        document = MakeDocument(command, predictor, session);
       },
-      TraceInGradMode(command.model));
+      RunInGradMode(command.model));
   if (document && !out.empty()) {
     WriteWhole(out, HtmlPage(PageView::kStep, document->title, document->json));
     if (command.out.empty()) PrintNote("wrote " + out);

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include "cli/flags/open_model.h"
-
 namespace foretell::cli {
 
 StepSimulator::StepSimulator(const ModelOptions& model,
@@ -12,20 +10,18 @@ StepSimulator::StepSimulator(const ModelOptions& model,
     : catalog_(predictor.device.Catalog()),
       options_(predictor.ToOptions(catalog_)),
       device_(catalog_.FindDevice(predictor.device.device)),
-      session_(OpenModel(model.models.front(), model.ToLoadOptions()),
-               model.ToSessionOptions(batch)) {
-  model.WarnOfMissingLocks();
-}
+      session_(model.Open(batch)) {}
 
 StepSetup StepSimulator::Setup() const {
-  return {.run = session_.options().run,
-          .loop = session_.options().loop,
+  const TraceOptions& step = session_.request().options;
+  return {.run = step.run,
+          .loop = step.loop,
           .expandable_segments = options_.allocator.expandable_segments};
 }
 
 std::optional<std::int64_t> StepSimulator::BatchOfPart(
     std::int64_t parts) const {
-  const std::optional<std::int64_t> batch = session_.options().inputs.batch;
+  const std::optional<std::int64_t> batch = session_.request().inputs.batch;
   if (parts == 1) return batch;
   if (batch && *batch % parts == 0) return *batch / parts;
   throw Error(
@@ -33,13 +29,6 @@ std::optional<std::int64_t> StepSimulator::BatchOfPart(
       fmt::format("{}: a batch {} cannot be divided by {}", program().name(),
                   batch ? fmt::format("of {}", *batch) : "without --batch",
                   parts));
-}
-
-std::int64_t StepSimulator::Batch() const {
-  for (const BoundInput& input : session_.Inputs()) {
-    if (!input.type.shape.empty()) return input.type.shape.front();
-  }
-  return 1;
 }
 
 Trace StepSimulator::TraceStep(const StepSetup& setup) const {

@@ -14,8 +14,7 @@ namespace foretell::cli {
 /// Predicts the step of one model repeatedly, with changes to it.
 class StepSimulator {
  public:
-  /// Opens the only model of `model`. `batch` is empty if the file or --input
-  /// gives it. Throws what OpenModel, DeviceFlags::Find and
+  /// As ModelOptions::Open. Throws also what DeviceFlags::Find and
   /// PredictorFlags::ToOptions throw.
   StepSimulator(const ModelOptions& model, const PredictorFlags& predictor,
                 std::optional<std::int64_t> batch);
@@ -25,9 +24,6 @@ class StepSimulator {
 
   /// The step that the flags describe.
   StepSetup Setup() const;
-  /// Samples of one batch, by the leading dimension of the first input that has
-  /// one.
-  std::int64_t Batch() const;
   /// Throws what TraceProgram and Predictor::Predict throw, and
   /// Error(kInvalidArgument) for a batch that cannot be divided into the parts
   /// of `setup`.

@@ -3,7 +3,6 @@
 #include <span>
 #include <string>
 
-#include "foretell/trace.h"
 #include "src/judge/summary.h"
 
 namespace foretell::cli {
@@ -68,8 +67,7 @@ bool IsWorthwhile(const ReportSuggestion& suggestion, const Report& report) {
 
 }  // namespace
 
-std::optional<ReportSuggestion> ChangeFinder::Find(const Program& program,
-                                                   const Trace& trace,
+std::optional<ReportSuggestion> ChangeFinder::Find(const Session& session,
                                                    const Report& report) {
   const bool fits =
       OutcomeOf(report.recommendation.whole_device) == Outcome::kFits;
@@ -82,7 +80,7 @@ std::optional<ReportSuggestion> ChangeFinder::Find(const Program& program,
     ModelOptions changed = model_;
     row->apply(changed, device);
     const std::optional<ReportSuggestion> suggestion =
-        Simulate(row->flags, changed, program, trace);
+        Simulate(row->flags, changed, session);
     if (suggestion && IsWorthwhile(*suggestion, report)) return suggestion;
   }
   return std::nullopt;
@@ -90,14 +88,14 @@ std::optional<ReportSuggestion> ChangeFinder::Find(const Program& program,
 
 std::optional<ReportSuggestion> ChangeFinder::Simulate(
     const std::string& change, const ModelOptions& changed,
-    const Program& program, const Trace& trace) {
+    const Session& session) {
   try {
     if (!predictors_.contains(change)) {
       predictors_.emplace(change,
                           flags_.Make(changed.run, /*with_least=*/false));
     }
     const Prediction prediction = predictors_.at(change).Predict(
-        TraceProgram(program, trace.inputs, changed.ToTraceOptions()).graph);
+        session.Graph({.run = changed.run, .loop = changed.loop}));
     return ReportSuggestion{
         .flags = change,
         .at_most_mib = prediction[Target::kMemory].interval.hi,

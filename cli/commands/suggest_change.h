@@ -7,7 +7,6 @@
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "foretell/predictor.h"
-#include "foretell/program.h"
 #include "src/judge/report.h"
 
 namespace foretell::cli {
@@ -23,8 +22,7 @@ class ChangeFinder {
   /// alone if the step does not fit, automatic mixed precision if it is only
   /// slow. Empty if nothing that applies saves a tenth of the memory or of the
   /// time. `foretell advise` tries more.
-  std::optional<ReportSuggestion> Find(const Program& program,
-                                       const Trace& trace,
+  std::optional<ReportSuggestion> Find(const Session& session,
                                        const Report& report);
 
  private:
@@ -32,8 +30,7 @@ class ChangeFinder {
   /// `changed`; empty if it cannot be simulated.
   std::optional<ReportSuggestion> Simulate(const std::string& change,
                                            const ModelOptions& changed,
-                                           const Program& program,
-                                           const Trace& trace);
+                                           const Session& session);
 
   const ModelOptions& model_;
   const PredictorFlags& flags_;

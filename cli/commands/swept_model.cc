@@ -9,7 +9,6 @@
 
 #include "cli/flags/open_model.h"
 #include "foretell/error.h"
-#include "foretell/trace.h"
 #include "foretell/zoo.h"
 #include "src/core/text.h"
 #include "src/correct/model_field.h"
@@ -213,8 +212,8 @@ const Program& SweptModel::Open(const std::string& model) {
 }
 
 SweptPoint SweptModel::At(const Eigen::VectorXd& point) {
-  SweptPoint swept{.model = options_.models.front(), .inputs = {}};
-  InputRequest request = options_.ToRequest(std::nullopt);
+  SweptPoint swept{options_.models.front(), options_.ToStep(std::nullopt)};
+  InputRequest& request = swept.step.inputs;
   std::optional<std::int64_t> resolution;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const std::int64_t size = SizeAt(point, i);
@@ -225,10 +224,12 @@ SweptPoint SweptModel::At(const Eigen::VectorXd& point) {
     swept.model = WithField(std::move(swept.model), axes_[i].name,
                             fmt::format("{}", size));
   }
+  if (!resolution) return swept;
   const Program& program = Open(swept.model);
-  if (resolution) NameLengths(program, *resolution, request);
-  swept.inputs = BindInputs(program.inputs(), request, swept.model);
-  if (resolution) SetLengths(program, *resolution, swept.inputs);
+  NameLengths(program, *resolution, request);
+  request = {.inputs = BindInputs(program.inputs(), request, swept.model),
+             .values = std::move(request.values)};
+  SetLengths(program, *resolution, request.inputs);
   return swept;
 }
 
@@ -244,9 +245,7 @@ std::string SweptModel::Describe(const Eigen::VectorXd& point) const {
 OperatorGraph SweptModel::GraphAt(const Eigen::VectorXd& point) {
   try {
     const SweptPoint swept = At(point);
-    return TraceProgram(Open(swept.model), swept.inputs,
-                        options_.ToTraceOptions())
-        .graph;
+    return Session(Open(swept.model), swept.step).Graph();
   } catch (const Error& error) {
     throw WithContext(fmt::format("{} {}", flag_, Describe(point)), error);
   }

@@ -14,10 +14,10 @@
 
 namespace foretell::cli {
 
-/// A program and its inputs at one point.
+/// A program and the request for its inputs at one point.
 struct SweptPoint {
   std::string model;  ///< With the fields of the zoo that the point sets.
-  std::vector<BoundInput> inputs;
+  StepRequest step;
 };
 
 /// One model at many points of a sweep. An axis is the batch, the resolution
@@ -37,10 +37,10 @@ class SweptModel {
   std::vector<std::string> Names() const;
   /// Where a graph of the model shows each axis, without ranges.
   std::vector<ScopeFactor> Factors() const;
-  /// What the model is at `point` [axes]. Throws what BindInputs throws.
+  /// What the model is at `point` [axes]. Errors as OpenModel and BindInputs.
   SweptPoint At(const Eigen::VectorXd& point);
-  /// The step at `point`, traced. Throws what TraceProgram throws, with the
-  /// point in front.
+  /// The step at `point`, traced. Errors as Session::Graph, with the point in
+  /// front.
   OperatorGraph GraphAt(const Eigen::VectorXd& point);
 
  private:

@@ -65,24 +65,25 @@ std::pair<std::string, std::vector<std::int64_t>> ParseValue(
   return value;
 }
 
-/// The traces of every model. Throws Error for bad flags.
-std::vector<ExpectedTrace> TracesOf(const ModelOptions& options) {
-  const TraceOptions how = options.ToTraceOptions();
-  if (options.batches.empty()) return {{options.ToRequest(std::nullopt), how}};
-  std::vector<ExpectedTrace> traces;
+/// The steps of every model. Throws Error for bad flags.
+std::vector<StepRequest> StepsOf(const ModelOptions& options) {
+  if (options.batches.empty()) return {options.ToStep(std::nullopt)};
+  std::vector<StepRequest> steps;
   for (const std::int64_t batch : options.batches) {
-    traces.push_back({options.ToRequest(batch), how});
+    steps.push_back(options.ToStep(batch));
   }
-  return traces;
+  return steps;
 }
 
-/// `traces`, and after each of them its traces with the options in `also`.
-std::vector<ExpectedTrace> WithOthers(const std::vector<ExpectedTrace>& traces,
-                                      const std::vector<TraceOptions>& also) {
-  std::vector<ExpectedTrace> all;
-  for (const ExpectedTrace& trace : traces) {
-    all.push_back(trace);
-    for (const TraceOptions& other : also) all.push_back({trace.inputs, other});
+/// `steps`, and after each of them the same one with the run `also`.
+std::vector<StepRequest> WithOthers(const std::vector<StepRequest>& steps,
+                                    const std::optional<Run>& also) {
+  if (!also) return steps;
+  std::vector<StepRequest> all;
+  for (const StepRequest& step : steps) {
+    all.push_back(step);
+    all.push_back(step);
+    all.back().options.run = *also;
   }
   return all;
 }
@@ -114,10 +115,6 @@ std::string LocalDevice() {
   const DeviceSpec* known = DeviceCatalog::BuiltIn().DeviceNamed(model);
   return known == nullptr ? "" : known->name;
 }
-
-/// Warning if no batch was chosen.
-constexpr char kBatchOfOne[] =
-    "batch 1: the model does not fix its batch; choose another with --batch N";
 
 /// Answers whether a converter may be installed; empty where no one can be
 /// asked.
@@ -252,25 +249,21 @@ LoadOptions ModelOptions::ToLoadOptions() const {
                          .tell = PrintNote}};
 }
 
-TraceOptions ModelOptions::ToTraceOptions() const {
-  return {.run = run,
-          .loop = loop,
-          .device = DeviceOfTrace(),
-          .chose_precision = chose_precision};
-}
-
 TraceDevice ModelOptions::DeviceOfTrace() const {
   return trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta;
 }
 
-SessionOptions ModelOptions::ToSessionOptions(
-    std::optional<std::int64_t> batch) const {
-  return {.run = run,
-          .loop = loop,
-          .inputs = ToRequest(batch),
-          .load = ToLoadOptions(),
-          .device = DeviceOfTrace(),
-          .chose_precision = chose_precision};
+StepRequest ModelOptions::ToStep(std::optional<std::int64_t> batch) const {
+  return {.inputs = ToRequest(batch),
+          .options = {.run = run,
+                      .loop = loop,
+                      .device = DeviceOfTrace(),
+                      .chose_precision = chose_precision}};
+}
+
+Session ModelOptions::Open(std::optional<std::int64_t> batch) const {
+  WarnOfMissingLocks();
+  return Session(OpenModel(models.front(), ToLoadOptions()), ToStep(batch));
 }
 
 void ModelOptions::WarnOfMissingLocks() const {
@@ -347,13 +340,12 @@ DeviceCatalog DeviceFlags::Catalog() const {
   return catalog;
 }
 
-std::vector<ReportError> ForEachTrace(
-    const ModelOptions& options,
-    const std::function<void(const Program&, const Trace&)>& use,
-    const std::vector<TraceOptions>& also) {
-  const std::vector<ExpectedTrace> traces = TracesOf(options);
+std::vector<ReportError> ForEachStep(const ModelOptions& options,
+                                     const std::function<void(Session&)>& use,
+                                     const std::optional<Run>& also) {
+  const std::vector<StepRequest> steps = StepsOf(options);
   const auto total =
-      static_cast<std::int64_t>(options.models.size() * traces.size());
+      static_cast<std::int64_t>(options.models.size() * steps.size());
   ProgressBar progress(!options.is_quiet);
   std::int64_t done = 0;
   std::vector<ReportError> errors;
@@ -363,25 +355,21 @@ std::vector<ReportError> ForEachTrace(
   };
   options.WarnOfMissingLocks();
   ModelQueue queue(options.models, options.ToLoadOptions(),
-                   WithOthers(traces, also));
+                   WithOthers(steps, also));
   for (const std::string& path : options.models) {
-    const std::int64_t done_with_it = done + std::ssize(traces);
+    const std::int64_t done_with_it = done + std::ssize(steps);
     try {
       stage(0, "opening " + path);
       const Program program = queue.Next();
-      for (const ExpectedTrace& trace : traces) {
+      for (const StepRequest& step : steps) {
         if (total > 1) {
           progress.Show(done++, total, std::ssize(errors), path);
         }
-        const std::vector<BoundInput> inputs =
-            BindInputs(program.inputs(), trace.inputs, path);
+        Session session(program, step);
         stage(1, "tracing " + path);
-        Trace traced = TraceProgram(program, inputs, trace.options);
-        if (TakesBatchOfOne(program.inputs(), trace.inputs)) {
-          traced.warnings.emplace_back(kBatchOfOne);
-        }
+        session.Step();
         stage(2, "predicting " + path);
-        use(program, traced);
+        use(session);
       }
     } catch (const std::exception& error) {
       errors.push_back(ToReportError(path, error));

@@ -12,10 +12,8 @@
 #include "foretell/device.h"
 #include "foretell/error.h"
 #include "foretell/frontends.h"
-#include "foretell/program.h"
 #include "foretell/run.h"
 #include "foretell/session.h"
-#include "foretell/trace.h"
 #include "src/judge/report.h"
 
 namespace foretell::cli {
@@ -54,13 +52,14 @@ struct ModelOptions {
   void TakeLength();
   /// Adds the flags that do not name models, their inputs or batches.
   void AddTraceFlags(CLI::App& command, bool with_loop = true);
-  /// With Run::autocast the trace runs under autocast: to BF16 if that is the
-  /// precision, else to FP16.
-  TraceOptions ToTraceOptions() const;
   TraceDevice DeviceOfTrace() const;
   LoadOptions ToLoadOptions() const;
-  /// All of it, for one batch size (empty: as in the file or --input).
-  SessionOptions ToSessionOptions(std::optional<std::int64_t> batch) const;
+  /// The step for one batch size (empty: as in the file or --input). With
+  /// Run::autocast the trace runs under autocast: to BF16 if that is the
+  /// precision, else to FP16.
+  StepRequest ToStep(std::optional<std::int64_t> batch) const;
+  /// Opens the only one of `models`. Errors as OpenModel.
+  Session Open(std::optional<std::int64_t> batch) const;
   /// Warns on stderr which locks of a sandbox this kernel lacks.
   void WarnOfMissingLocks() const;
   /// The request for one batch size (empty: as in the file or --input).
@@ -83,15 +82,14 @@ struct DeviceFlags {
   DeviceSpec Find() const { return Catalog().FindDevice(device); }
 };
 
-/// Traces every model at every batch size, in order, and hands each trace to
-/// `use` with the model's program. A model that fails, here or in `use`,
-/// becomes an entry of the result; the others continue. Shows progress on
-/// stderr if that is a terminal: runs, or the stages of a single run. `also`
-/// lists the traces of the same inputs that `use` will request, in this order.
-std::vector<ReportError> ForEachTrace(
-    const ModelOptions& options,
-    const std::function<void(const Program&, const Trace&)>& use,
-    const std::vector<TraceOptions>& also = {});
+/// Traces every model at every batch size, in order, and hands each to `use`
+/// with its own step traced. A model that fails, here or in `use`, becomes an
+/// entry of the result; the others continue. Shows progress on stderr if that
+/// is a terminal: runs, or the stages of a single run. `also`: the run of a
+/// second trace, of the same inputs, that `use` requests first.
+std::vector<ReportError> ForEachStep(const ModelOptions& options,
+                                     const std::function<void(Session&)>& use,
+                                     const std::optional<Run>& also = {});
 
 /// Print "foretell: error: …", "foretell: warning: …" and "foretell: …" to
 /// stderr, each on one line and Printable (printable.h).

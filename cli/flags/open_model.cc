@@ -43,7 +43,7 @@ Program OpenModel(const std::string& name, const LoadOptions& options) {
 }
 
 ModelQueue::ModelQueue(std::vector<std::string> names, LoadOptions options,
-                       std::vector<ExpectedTrace> expected)
+                       std::vector<StepRequest> expected)
     : names_(std::move(names)),
       options_(std::move(options)),
       expected_(std::move(expected)),

@@ -21,7 +21,7 @@ Program OpenModel(const std::string& name, const LoadOptions& options = {});
 class ModelQueue {
  public:
   ModelQueue(std::vector<std::string> names, LoadOptions options,
-             std::vector<ExpectedTrace> expected);
+             std::vector<StepRequest> expected);
 
   /// The next program. To be called once for every name; errors as OpenModel.
   Program Next();
@@ -31,7 +31,7 @@ class ModelQueue {
 
   std::vector<std::string> names_;
   LoadOptions options_;
-  std::vector<ExpectedTrace> expected_;
+  std::vector<StepRequest> expected_;
   std::size_t next_ = 0;
   std::size_t most_ahead_;
   /// For the next names; empty for networks of the zoo.

@@ -76,17 +76,18 @@ InputRequest PointTracer::RequestFor(const Point& point) const {
 
 TracedPoint PointTracer::Trace(const Point& point, const std::string& run) {
   const Program& program = Open(point);
-  const std::vector<BoundInput> inputs =
-      run.empty() ? BindInputs(program.inputs(), RequestFor(point), point.model)
-                  : InputsOf(point);
-  const foretell::Trace trace = TraceProgram(
-      program, inputs, {.run = TracedRun(point, run), .device = setup_.device});
+  Session session(
+      program,
+      {.inputs = run.empty() ? RequestFor(point)
+                             : InputRequest{.inputs = InputsOf(point)},
+       .options = {.run = TracedRun(point, run), .device = setup_.device}});
+  const foretell::Trace& trace = session.Step();
   TracedPoint traced{.point = point,
                      .graph = PackGraph(trace.graph),
                      .warnings = Joined(trace.warnings, "\n")};
   traced.point.format = program.format();
-  traced.point.inputs = InputsText(inputs);
-  traced.point.image_size = ImageSizeOf(inputs);
+  traced.point.inputs = InputsText(trace.inputs);
+  traced.point.image_size = ImageSizeOf(trace.inputs);
   return traced;
 }
 

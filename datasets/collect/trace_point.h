@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "datasets/collect/generate.h"
-#include "foretell/program.h"
-#include "foretell/trace.h"
+#include "foretell/session.h"
 
 namespace foretell::dataset {
 
@@ -33,7 +32,7 @@ class PointTracer {
 
   /// Traces under RunGraph::run, with the inputs that a stored point has, or
   /// under the default where `run` is empty. Throws Error as the model's
-  /// frontend and TraceProgram do.
+  /// frontend and Session::StepWith do.
   TracedPoint Trace(const Point& point, const std::string& run = {});
 
  private:

@@ -79,13 +79,6 @@ std::string MissingLocks();
 /// is missing; kUnsupported if the model cannot be converted.
 Program LoadModel(const std::string& path, const LoadOptions& options = {});
 
-/// A trace that will be requested: TraceProgram with the result of BindInputs
-/// for `inputs`.
-struct ExpectedTrace {
-  InputRequest inputs;
-  TraceOptions options;
-};
-
 /// A file that is being opened, and in a sandbox traced, in the background.
 class LoadingModel {
  public:
@@ -94,7 +87,7 @@ class LoadingModel {
   /// also possible.
   explicit LoadingModel(const std::string& path,
                         const LoadOptions& options = {},
-                        const std::vector<ExpectedTrace>& expected = {});
+                        const std::vector<StepRequest>& expected = {});
   /// As LoadModel. To be called once.
   Program Wait() { return wait_(); }
 

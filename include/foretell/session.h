@@ -16,25 +16,14 @@
 
 // Start here. A model file, and how it is run, give memory, time and energy:
 //
-//   Session session("resnet50.onnx",
-//                   {.run = {.autocast = true}, .inputs = {.batch = 32}});
+//   Session session("resnet50.onnx", {.inputs = {.batch = 32},
+//                                     .options = {.run = {.autocast = true}}});
 //   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
 //   const Prediction prediction =
 //       session.Predict(catalog.FindDevice("rtx-4090"));
 //   prediction[Target::kLatency].value;  // ms
 
 namespace foretell {
-
-/// How a Session opens a model and runs it.
-struct SessionOptions {
-  Run run = {};
-  TrainingLoop loop = {};  ///< Used in Mode::kTraining.
-  InputRequest inputs = {};
-  LoadOptions load = {};
-  TraceDevice device = TraceDevice::kMeta;
-  std::uint64_t seed = 0;       ///< As TraceOptions::seed.
-  bool chose_precision = true;  ///< As TraceOptions::chose_precision.
-};
 
 /// How a step differs from a session's own; an empty field does not.
 struct StepChange {
@@ -64,20 +53,24 @@ class Session {
   /// Opens `model`: a file or folder that LoadModel reads, in a sandbox unless
   /// LoadOptions::sandbox says otherwise, or a network of the zoo
   /// (zoo::kPrefix), in this process. Errors as LoadModel and zoo::Load.
-  explicit Session(const std::string& model, SessionOptions options = {});
-  /// Takes a program that is open; SessionOptions::load is not read.
-  explicit Session(Program program, SessionOptions options = {});
+  explicit Session(const std::string& model, StepRequest request = {},
+                   const LoadOptions& load = {});
+  /// Takes a program that is open.
+  explicit Session(Program program, StepRequest request = {});
 
   const Program& program() const { return program_; }
-  const SessionOptions& options() const { return options_; }
+  const StepRequest& request() const { return request_; }
 
-  /// The inputs of a step that differs. Errors as BindInputs.
-  std::vector<BoundInput> Inputs(const StepChange& change = {}) const;
-  /// The trace of the session's own step, made by the first call. Errors as
+  /// The trace of the session's own step, made by the first call; a batch that
+  /// the model and the request leave open is 1, with a warning. Errors as
   /// BindInputs and TraceProgram.
   const Trace& Step();
-  /// The trace of a step that differs, made by every call. Errors as Step.
+  /// The trace of a step that differs, made by every call. As Step.
   Trace StepWith(const StepChange& change) const;
+  /// The graph of StepWith alone.
+  OperatorGraph Graph(const StepChange& change = {}) const {
+    return StepWith(change).graph;
+  }
 
   /// What Step needs. Errors as Step and Predictor::Predict.
   Prediction Predict(const Predictor& predictor);
@@ -91,7 +84,7 @@ class Session {
 
  private:
   Program program_;
-  SessionOptions options_;
+  StepRequest request_;
   std::optional<Trace> step_;
 };
 

@@ -29,6 +29,13 @@ struct TraceOptions {
   bool chose_precision = true;
 };
 
+/// A step of a program: TraceProgram traces it with the result of BindInputs
+/// for `inputs`.
+struct StepRequest {
+  InputRequest inputs = {};
+  TraceOptions options = {};
+};
+
 /// A result of a program.
 struct TraceOutput {
   std::string name;  ///< Name in the file; "output0" if it has none.

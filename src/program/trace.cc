@@ -522,7 +522,9 @@ Trace TraceProgram(const Program& program,
                    const std::vector<BoundInput>& inputs,
                    const TraceOptions& options) {
   InitializeTracing();
-  if (auto trace = program.TraceElsewhere(inputs, options)) return *trace;
+  if (auto trace = program.TraceElsewhere(inputs, options)) {
+    return std::move(*trace);
+  }
   const TorchStateScope state;
   const TorchScope torch(options.run.torch);
   try {

@@ -12,6 +12,10 @@ Program Open(const std::string& model, const LoadOptions& options) {
   return LoadModel(model, options);
 }
 
+/// Warning if no batch was chosen.
+constexpr char kBatchOfOne[] =
+    "batch 1: the model does not fix its batch; choose another with --batch N";
+
 }  // namespace
 
 std::vector<std::string> WarningsOf(const Trace& trace,
@@ -22,30 +26,30 @@ std::vector<std::string> WarningsOf(const Trace& trace,
   return warnings;
 }
 
-Session::Session(const std::string& model, SessionOptions options)
-    : program_(Open(model, options.load)), options_(std::move(options)) {}
+Session::Session(const std::string& model, StepRequest request,
+                 const LoadOptions& load)
+    : Session(Open(model, load), std::move(request)) {}
 
-Session::Session(Program program, SessionOptions options)
-    : program_(std::move(program)), options_(std::move(options)) {}
+Session::Session(Program program, StepRequest request)
+    : program_(std::move(program)), request_(std::move(request)) {}
 
 const Trace& Session::Step() {
   if (!step_) step_ = StepWith({});
   return *step_;
 }
 
-std::vector<BoundInput> Session::Inputs(const StepChange& change) const {
-  InputRequest request = options_.inputs;
-  if (change.batch) request.batch = change.batch;
-  return BindInputs(program_.inputs(), request, program_.name());
-}
-
 Trace Session::StepWith(const StepChange& change) const {
-  return TraceProgram(program_, Inputs(change),
-                      {.run = change.run.value_or(options_.run),
-                       .loop = change.loop.value_or(options_.loop),
-                       .device = options_.device,
-                       .seed = options_.seed,
-                       .chose_precision = options_.chose_precision});
+  auto [inputs, options] = request_;
+  if (change.batch) inputs.batch = change.batch;
+  if (change.run) options.run = *change.run;
+  if (change.loop) options.loop = *change.loop;
+  Trace trace = TraceProgram(
+      program_, BindInputs(program_.inputs(), inputs, program_.name()),
+      options);
+  if (TakesBatchOfOne(program_.inputs(), inputs)) {
+    trace.warnings.emplace_back(kBatchOfOne);
+  }
+  return trace;
 }
 
 Prediction Session::Predict(const Predictor& predictor) {
@@ -54,7 +58,7 @@ Prediction Session::Predict(const Predictor& predictor) {
 
 Prediction Session::Predict(const DeviceSpec& device,
                             const PredictorOptions& options) {
-  return Predict(Predictor::Make(device, options_.run, options));
+  return Predict(Predictor::Make(device, request_.options.run, options));
 }
 
 Answer Session::Ask(const Predictor& predictor,

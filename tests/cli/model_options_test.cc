@@ -114,14 +114,15 @@ TEST(ModelOptions, ChooseTheFusion) {
 }
 
 TEST(ModelOptions, SayWhichStepIsTraced) {
-  const TraceOptions plain = ParseModel("m").ToTraceOptions();
+  const TraceOptions plain = ParseModel("m").ToStep({}).options;
   EXPECT_EQ(plain.run.mode, Mode::kInference);
   EXPECT_EQ(plain.run.precision, Precision::kFp32);
   EXPECT_EQ(plain.device, TraceDevice::kMeta);
   EXPECT_FALSE(plain.run.autocast);
   const TraceOptions step =
       ParseModel("m -m training --optimizer adam -p bf16 --trace cpu")
-          .ToTraceOptions();
+          .ToStep({})
+          .options;
   EXPECT_EQ(step.run.mode, Mode::kTraining);
   EXPECT_EQ(step.run.optimizer, Optimizer::kAdam);
   EXPECT_EQ(step.run.precision, Precision::kBf16);
@@ -150,10 +151,9 @@ TEST(ModelOptions, UnderAutocastPrecisionIsWhatIsCastTo) {
         AutocastCase{"m -p tf32", DType::kF16, Precision::kTf32}}) {
     ModelOptions options = ParseModel(one.flags);
     options.run.autocast = true;
-    EXPECT_EQ(AutocastType(options.ToTraceOptions().run), one.cast)
-        << one.flags;
-    EXPECT_EQ(UncastPrecision(options.ToTraceOptions().run), one.uncast)
-        << one.flags;
+    const foretell::Run run = options.ToStep({}).options.run;
+    EXPECT_EQ(AutocastType(run), one.cast) << one.flags;
+    EXPECT_EQ(UncastPrecision(run), one.uncast) << one.flags;
   }
 }
 
@@ -174,15 +174,15 @@ TEST(DeviceFlags, FindWhatTheCatalogueHas) {
               "gtx");
 }
 
-TEST(ForEachTrace, GoesOnAfterAModelThatFails) {
+TEST(ForEachStep, GoesOnAfterAModelThatFails) {
   ModelOptions options;
   options.models = {"missing.onnx", "zoo:resnet18"};
   options.batches = {1, 2};
   std::vector<std::string> seen;
   const std::vector<ReportError> errors =
-      ForEachTrace(options, [&](const Program& program, const Trace& trace) {
-        seen.push_back(program.name() + " " +
-                       ToString(trace.inputs.front().type));
+      ForEachStep(options, [&](Session& session) {
+        seen.push_back(session.program().name() + " " +
+                       ToString(session.Step().inputs.front().type));
       });
   EXPECT_THAT(seen, ElementsAre(HasSubstr("resnet18 f32[1,3,224,224]"),
                                 HasSubstr("resnet18 f32[2,3,224,224]")));
@@ -191,16 +191,15 @@ TEST(ForEachTrace, GoesOnAfterAModelThatFails) {
   EXPECT_EQ(errors[0].code, ErrorCode::kNotFound);
 }
 
-TEST(ForEachTrace, TurnsExceptionsOfItsUserIntoErrors) {
+TEST(ForEachStep, TurnsExceptionsOfItsUserIntoErrors) {
   ModelOptions options;
   options.models = {"zoo:resnet18", "zoo:resnet18"};
   options.batches = {1};
   int calls = 0;
-  const std::vector<ReportError> errors =
-      ForEachTrace(options, [&](const Program&, const Trace&) {
-        if (++calls == 1) throw std::runtime_error("odd\nstack trace");
-        throw Error(ErrorCode::kCorrupt, "ours");
-      });
+  const std::vector<ReportError> errors = ForEachStep(options, [&](Session&) {
+    if (++calls == 1) throw std::runtime_error("odd\nstack trace");
+    throw Error(ErrorCode::kCorrupt, "ours");
+  });
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_EQ(errors[0].code, ErrorCode::kInternal);
   EXPECT_EQ(errors[0].message, "zoo:resnet18: odd");
@@ -208,11 +207,11 @@ TEST(ForEachTrace, TurnsExceptionsOfItsUserIntoErrors) {
   EXPECT_EQ(errors[1].message, "ours");
 }
 
-TEST(ForEachTrace, RefusesBadFlagsBeforeAnyModel) {
+TEST(ForEachStep, RefusesBadFlagsBeforeAnyModel) {
   ModelOptions options;
   options.models = {"missing.onnx"};
   options.dims = {"seq"};
-  ExpectError([&] { ForEachTrace(options, {}); }, ErrorCode::kInvalidArgument,
+  ExpectError([&] { ForEachStep(options, {}); }, ErrorCode::kInvalidArgument,
               "--dim 'seq'");
 }
 
@@ -238,15 +237,15 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
           "a.pt2 --mode training --foreach off --fused on --set-to-none off "
           "--accumulate "
           "4 --lora r=16,targets=q|v{1,2} --recompute blocks.*")
-          .ToTraceOptions()
-          .loop;
+          .ToStep({})
+          .options.loop;
   EXPECT_FALSE(loop.foreach);
   EXPECT_TRUE(loop.fused);
   EXPECT_FALSE(loop.set_to_none);
   EXPECT_EQ(loop.accumulation, 4);
   EXPECT_EQ(loop.lora, (LoraSpec{16, "q|v{1,2}"}));
   EXPECT_EQ(loop.recompute, "blocks.*");
-  EXPECT_EQ(ParseModel("a.pt2 --mode training").ToTraceOptions().loop,
+  EXPECT_EQ(ParseModel("a.pt2 --mode training").ToStep({}).options.loop,
             TrainingLoop{});
 }
 

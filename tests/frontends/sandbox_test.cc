@@ -207,7 +207,7 @@ TEST_F(Sandboxed, OpensTheNextFileAhead) {
 TEST_F(Sandboxed, TracesWhatIsExpectedAndWhatIsNot) {
   const std::string path = std::string(kTinyVit) + ".onnx";
   const TraceOptions training{.run = {.mode = Mode::kTraining}};
-  std::vector<ExpectedTrace> expected;
+  std::vector<StepRequest> expected;
   for (const std::int64_t batch : {2, 3, 4}) {
     expected.push_back({{.batch = batch}, {}});
     expected.push_back({{.batch = batch}, training});
@@ -230,7 +230,7 @@ TEST_F(Sandboxed, TracesWhatIsExpectedAndWhatIsNot) {
 }
 
 TEST_F(Sandboxed, GoesOnAfterAnExpectedTraceThatFails) {
-  const std::vector<ExpectedTrace> expected = {
+  const std::vector<StepRequest> expected = {
       {{.inputs = {ParseInput("image=f32[1,3,7,7]")}}, {}},
       {{.inputs = {ParseInput("picture=f32[1,3,32,32]")}}, {}},
       {{.batch = 5}, {}}};
@@ -246,7 +246,7 @@ TEST_F(Sandboxed, GoesOnAfterAnExpectedTraceThatFails) {
 
 TEST(SandboxedMessages, SayTheSameOfAnExpectedTraceOnceItsInputsAreKnown) {
   const Program program = LoadHere();
-  const ExpectedTrace expected{
+  const StepRequest expected{
       {.batch = 6},
       {.run = {.mode = Mode::kTraining,
                .precision = Precision::kTf32,

@@ -31,13 +31,23 @@ TEST(Session, TracesStepsThatDiffer) {
       {.batch = 4, .run = foretell::Run{.mode = Mode::kTraining}});
   EXPECT_EQ(training.graph.info().batch, 4);
   EXPECT_EQ(training.graph.info().mode, Mode::kTraining);
-  EXPECT_EQ(session.StepWith({}).graph.info().batch, 8);
+  EXPECT_EQ(session.Graph().info().batch, 8);
+}
+
+TEST(Session, WarnsOfAnOpenBatch) {
+  const Session session(kModel);
+  const Trace open = session.StepWith({});
+  EXPECT_EQ(open.graph.info().batch, 1);
+  ASSERT_EQ(open.warnings.size(), 1u);
+  EXPECT_TRUE(open.warnings[0].starts_with("batch 1: "));
+  EXPECT_TRUE(session.StepWith({.batch = 1}).warnings.empty());
 }
 
 // The five functions that it stands for.
 TEST(Session, PredictsWhatThePartsDo) {
   const foretell::Run run = {.autocast = true};
-  Session session("zoo:resnet18", {.run = run, .inputs = {.batch = 2}});
+  Session session("zoo:resnet18",
+                  {.inputs = {.batch = 2}, .options = {.run = run}});
   const Prediction prediction = session.Predict(Device());
   const Trace trace = TraceProgram(
       session.program(),

@@ -10,8 +10,9 @@ int main(int argc, char** argv) {
   if (argc != 2) return 2;
   try {
     foretell::Session session(
-        argv[1], {.run = {.autocast = true, .host = foretell::Host::kCpp},
-                  .inputs = {.batch = 256}});
+        argv[1],
+        {.inputs = {.batch = 256},
+         .options = {.run = {.autocast = true, .host = foretell::Host::kCpp}}});
     const foretell::Prediction prediction = session.Predict(
         foretell::DeviceCatalog::BuiltIn().FindDevice("rtx-4090"));
     for (const foretell::Target target : foretell::kAllTargets) {
