@@ -25,14 +25,11 @@ constexpr double kConvnextNormEpsilon = 1e-6;
 constexpr std::int64_t kConvNextMlpRatio = 4;
 constexpr std::int64_t kPatch = 4;
 
-struct ConvNextConfig {
+struct ConvNextConfig : ImageClassifier {
   std::vector<std::int64_t> layers = {3, 3, 9, 3};  ///< Blocks per stage.
   std::int64_t width = 96;  ///< Channels of the first stage, doubled per stage.
   double stochastic_depth = 0.1;  ///< Rate of the last block.
   double layer_scale = 1e-6;      ///< Initial scale of a block's branch.
-  std::int64_t image_size = 224;
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
@@ -40,14 +37,9 @@ struct ConvNextConfig {
     visit("width", width);
     visit("stochastic_depth", stochastic_depth);
     visit("layer_scale", layer_scale);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 };
 

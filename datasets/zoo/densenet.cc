@@ -17,15 +17,12 @@
 namespace foretell::zoo {
 namespace {
 
-struct DenseNetConfig {
+struct DenseNetConfig : ImageClassifier {
   std::vector<std::int64_t> layers = {6, 12, 24, 16};  ///< Per block.
   std::int64_t growth_rate = 32;  ///< Channels that a layer adds.
   std::int64_t width = 64;        ///< Channels after the stem.
   std::int64_t bottleneck = 4;    ///< Inner channels per growth rate.
   double dropout = 0;
-  std::int64_t image_size = 224;
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
@@ -34,14 +31,9 @@ struct DenseNetConfig {
     visit("width", width);
     visit("bottleneck", bottleneck);
     visit("dropout", dropout);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 };
 

@@ -16,15 +16,12 @@
 namespace foretell::zoo {
 namespace {
 
-struct EfficientNetConfig {
+struct EfficientNetConfig : ImageClassifier {
   double width_multiplier = 1;
   double depth_multiplier = 1;
   double dropout = 0.2;
   double stochastic_depth = 0.2;  ///< Rate of a block after the last one.
   double norm_epsilon = 1e-5;
-  std::int64_t image_size = 224;
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
@@ -33,14 +30,9 @@ struct EfficientNetConfig {
     visit("dropout", dropout);
     visit("stochastic_depth", stochastic_depth);
     visit("norm_epsilon", norm_epsilon);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 
   std::int64_t Scaled(std::int64_t width) const {

@@ -70,6 +70,25 @@ std::unique_ptr<Configuration> Configure() {
 
 /// An image input `name` f32[batch, channels, size, size].
 InputSpec ImageInput(std::int64_t channels, std::int64_t size);
+/// Base of configurations: the fields that those of image classifiers end with,
+/// and their input.
+struct ImageClassifier {
+  std::int64_t image_size = 224;
+  std::int64_t channels = 3;
+  std::int64_t classes = 1000;
+
+  template <typename Visitor>
+  void VisitImage(Visitor&& visit) {
+    visit("image_size", image_size);
+    visit("channels", channels);
+    visit("classes", classes);
+  }
+
+  std::vector<InputSpec> Inputs() const {
+    return {ImageInput(channels, image_size)};
+  }
+};
+
 /// An input f32 or i64 [batch, dims…].
 InputSpec BatchedInput(std::string name, DType dtype,
                        const std::vector<std::int64_t>& dims);

@@ -20,23 +20,17 @@ namespace {
 constexpr double kInceptionNormEpsilon = 1e-3;
 constexpr std::int64_t kSmallestImage = 75;
 
-struct InceptionConfig {
+struct InceptionConfig : ImageClassifier {
+  InceptionConfig() { image_size = 299; }
+
   double dropout = 0.5;
-  std::int64_t image_size = 299;
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
     visit("dropout", dropout);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 };
 

@@ -13,15 +13,12 @@ namespace {
 
 constexpr double kMixerEpsilon = 1e-6;
 
-struct MixerConfig {
-  std::int64_t patch_size = 16;
+struct MixerConfig : ImageClassifier {
+  std::int64_t patch_size = 16;  ///< Divides image_size.
   std::int64_t width = 512;
   std::int64_t depth = 8;
   std::int64_t token_width = 256;     ///< Inner width across patches.
   std::int64_t channel_width = 2048;  ///< Inner width across channels.
-  std::int64_t image_size = 224;      ///< A multiple of patch_size.
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
@@ -30,14 +27,9 @@ struct MixerConfig {
     visit("depth", depth);
     visit("token_width", token_width);
     visit("channel_width", channel_width);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 
   std::int64_t patches() const {

@@ -12,25 +12,17 @@
 namespace foretell::zoo {
 namespace {
 
-struct MnasNetConfig {
+struct MnasNetConfig : ImageClassifier {
   double width_multiplier = 1;
   double dropout = 0.2;
-  std::int64_t image_size = 224;
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
     visit("width_multiplier", width_multiplier);
     visit("dropout", dropout);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 
   std::int64_t Scaled(std::int64_t width) const {

@@ -19,27 +19,19 @@ constexpr std::int64_t kPoolFormerMlpRatio = 4;
 constexpr double kLayerScale = 1e-5;
 constexpr double kHeadEpsilon = 1e-6;
 
-struct PoolFormerConfig {
+struct PoolFormerConfig : ImageClassifier {
   std::vector<std::int64_t> layers = {2, 2, 6, 2};  ///< Blocks per stage.
   std::vector<std::int64_t> widths = {64, 128, 320, 512};  ///< Per stage.
   std::int64_t pool_size = 3;                              ///< Odd.
-  std::int64_t image_size = 224;
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
     visit("layers", layers);
     visit("widths", widths);
     visit("pool_size", pool_size);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 };
 

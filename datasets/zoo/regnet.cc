@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kWidthQuantum = 8;
 constexpr std::int64_t kRegNetMaxDepth = 1000;
 
-struct RegNetConfig {
+struct RegNetConfig : ImageClassifier {
   std::int64_t depth = 22;
   std::int64_t initial_width = 24;  ///< w_0, a multiple of 8.
   double width_slope = 24.48;       ///< w_a.
@@ -29,9 +29,6 @@ struct RegNetConfig {
   std::int64_t group_width = 16;
   double squeeze_ratio = 0;  ///< 0: no channel attention.
   std::int64_t stem_width = 32;
-  std::int64_t image_size = 224;
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
@@ -42,14 +39,9 @@ struct RegNetConfig {
     visit("group_width", group_width);
     visit("squeeze_ratio", squeeze_ratio);
     visit("stem_width", stem_width);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 };
 

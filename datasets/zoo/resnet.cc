@@ -14,15 +14,12 @@
 namespace foretell::zoo {
 namespace {
 
-struct ResNetConfig {
+struct ResNetConfig : ImageClassifier {
   std::string block = "basic";                      ///< Or "bottleneck".
   std::vector<std::int64_t> layers = {2, 2, 2, 2};  ///< Blocks per stage.
   std::int64_t width = 64;  ///< Channels after the stem, doubled per stage.
   std::int64_t groups = 1;
   std::int64_t width_per_group = 64;
-  std::int64_t image_size = 224;
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
@@ -31,14 +28,9 @@ struct ResNetConfig {
     visit("width", width);
     visit("groups", groups);
     visit("width_per_group", width_per_group);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 
   std::int64_t expansion() const { return block == "bottleneck" ? 4 : 1; }

@@ -19,17 +19,14 @@ namespace {
 
 constexpr double kSwinEpsilon = 1e-5;
 
-struct SwinConfig {
-  std::int64_t patch_size = 4;
-  std::int64_t window = 7;  ///< Patches a side.
+struct SwinConfig : ImageClassifier {
+  std::int64_t patch_size = 4;  ///< Divides image_size.
+  std::int64_t window = 7;      ///< Patches a side.
   std::int64_t width = 96;  ///< Channels of the first stage, doubled per stage.
   std::vector<std::int64_t> layers = {2, 2, 6, 2};   ///< Blocks per stage.
   std::vector<std::int64_t> heads = {3, 6, 12, 24};  ///< Per stage.
   std::int64_t mlp_ratio = 4;
-  double drop_path = 0.1;         ///< Rate of the last block.
-  std::int64_t image_size = 224;  ///< A multiple of patch_size.
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
+  double drop_path = 0.1;  ///< Rate of the last block.
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
@@ -40,14 +37,9 @@ struct SwinConfig {
     visit("heads", heads);
     visit("mlp_ratio", mlp_ratio);
     visit("drop_path", drop_path);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 };
 

@@ -18,16 +18,13 @@ namespace {
 
 constexpr std::int64_t kPooledSize = 7;
 
-struct VggConfig {
+struct VggConfig : ImageClassifier {
   std::vector<std::int64_t> layers = {1, 1, 2, 2, 2};  ///< Per stage.
   bool batch_norm = false;
   /// Channels of the first stage, doubled up to eightfold.
   std::int64_t width = 64;
   std::int64_t hidden = 4096;
   double dropout = 0.5;
-  std::int64_t image_size = 224;
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
@@ -36,14 +33,9 @@ struct VggConfig {
     visit("width", width);
     visit("hidden", hidden);
     visit("dropout", dropout);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 };
 

@@ -21,7 +21,8 @@ constexpr std::size_t kVisformerStages = 3;
 /// Sides of the patches that open the stages, after a stem of stride 2.
 constexpr std::array<std::int64_t, kVisformerStages> kPatchSides = {4, 2, 2};
 
-struct VisformerConfig {
+/// image_size is a multiple of 32.
+struct VisformerConfig : ImageClassifier {
   std::vector<std::int64_t> layers = {7, 4, 4};  ///< Blocks per stage.
   std::int64_t stem_width = 32;
   /// Channels of stage 2; half before it, twice after it.
@@ -29,9 +30,6 @@ struct VisformerConfig {
   std::int64_t heads = 6;
   std::int64_t mlp_ratio = 4;  ///< Ratio in the stages with attention.
   std::int64_t groups = 8;  ///< Groups of the first stage's 3×3 convolutions.
-  std::int64_t image_size = 224;  ///< A multiple of 32.
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
@@ -41,14 +39,9 @@ struct VisformerConfig {
     visit("heads", heads);
     visit("mlp_ratio", mlp_ratio);
     visit("groups", groups);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 };
 

@@ -14,15 +14,12 @@ namespace {
 
 constexpr double kVitEpsilon = 1e-6;
 
-struct VitConfig {
-  std::int64_t patch_size = 16;
+struct VitConfig : ImageClassifier {
+  std::int64_t patch_size = 16;  ///< Divides image_size.
   std::int64_t width = 768;
   std::int64_t depth = 12;
   std::int64_t heads = 12;
   std::int64_t mlp_ratio = 4;
-  std::int64_t image_size = 224;  ///< A multiple of patch_size.
-  std::int64_t channels = 3;
-  std::int64_t classes = 1000;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
@@ -31,14 +28,9 @@ struct VitConfig {
     visit("depth", depth);
     visit("heads", heads);
     visit("mlp_ratio", mlp_ratio);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
+    VisitImage(visit);
   }
 
-  std::vector<InputSpec> Inputs() const {
-    return {ImageInput(channels, image_size)};
-  }
   std::shared_ptr<Network> Make() const;
 };
 
