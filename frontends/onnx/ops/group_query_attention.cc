@@ -32,16 +32,12 @@ enum GroupedInput : size_t {
   kGroupedHeadSink,
 };
 
-struct GroupedHeads {
-  at::Tensor query, key, value;  ///< [batch, heads, sequence, size].
-};
-
 std::int64_t RequiredInt(const NodeContext& ctx, const char* name) {
   return ctx.RequireAttribute(name, Attribute::Kind::kInt).i;
 }
 
 /// Three inputs, or one that holds queries, keys and values side by side.
-GroupedHeads GroupedHeadsOf(NodeContext& ctx) {
+AttentionRequest GroupedHeadsOf(NodeContext& ctx) {
   const std::int64_t q_heads = RequiredInt(ctx, "num_heads");
   const std::int64_t kv_heads = RequiredInt(ctx, "kv_num_heads");
   const at::Tensor query = ctx.Tensor(kGroupedQuery);
@@ -57,7 +53,7 @@ GroupedHeads GroupedHeadsOf(NodeContext& ctx) {
 }
 
 /// Turns queries and keys to their positions, which follow those of the past.
-void RotateToPositions(NodeContext& ctx, GroupedHeads& heads,
+void RotateToPositions(NodeContext& ctx, AttentionRequest& heads,
                        std::int64_t past) {
   if (ctx.IntAttribute("do_rotary", 0) == 0) return;
   const at::Tensor cos = ctx.Tensor(kGroupedCos);
@@ -100,18 +96,14 @@ void CheckCacheGrows(NodeContext& ctx, std::int64_t past,
 
 void LowerGroupQueryAttention(NodeContext& ctx) {
   RefuseWhatIsRare(ctx);
-  GroupedHeads heads = GroupedHeadsOf(ctx);
+  AttentionRequest request = GroupedHeadsOf(ctx);
   const std::int64_t past =
       ctx.Has(kGroupedPastKey) ? ctx.Tensor(kGroupedPastKey).size(2) : 0;
-  CheckCacheGrows(ctx, past, heads.query.size(2));
-  RotateToPositions(ctx, heads, past);
-  AttentionRequest request;
-  request.query = heads.query;
-  request.key = heads.key;
-  request.value = heads.value;
+  CheckCacheGrows(ctx, past, request.query.size(2));
+  RotateToPositions(ctx, request, past);
   if (ctx.Has(kGroupedPastKey)) {
-    request.key = at::cat({ctx.Tensor(kGroupedPastKey), heads.key}, 2);
-    request.value = at::cat({ctx.Tensor(kGroupedPastValue), heads.value}, 2);
+    request.key = at::cat({ctx.Tensor(kGroupedPastKey), request.key}, 2);
+    request.value = at::cat({ctx.Tensor(kGroupedPastValue), request.value}, 2);
   }
   request.mask = ctx.OptionalTensor(kGroupedBias);
   request.visibility = {.is_causal = true, .offset = past};

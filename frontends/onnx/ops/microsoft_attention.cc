@@ -122,10 +122,6 @@ std::vector<std::int64_t> ProjectionSizes(const NodeContext& ctx,
 
 // ---- MultiHeadAttention ----------------------------------------------------
 
-struct Projections {
-  at::Tensor query, key, value;  ///< [batch, heads, sequence, size].
-};
-
 /// Item `i` of [batch, sequence, heads, items, size].
 at::Tensor Unpacked(const at::Tensor& packed, std::int64_t i) {
   return packed.select(3, i).transpose(1, 2);
@@ -138,14 +134,14 @@ at::Tensor WithBias(NodeContext& ctx, size_t i, std::int64_t first) {
   return x + at::slice(ctx.Tensor(3), 0, first, first + x.size(-1));
 }
 
-Projections ProjectionsOf(NodeContext& ctx) {
+AttentionRequest ProjectionsOf(NodeContext& ctx) {
   const std::int64_t heads = HeadsOf(ctx);
   const at::Tensor query = ctx.Tensor(0);
   if (query.dim() == 5) {
     Refuse(ctx, 3, "bias");
     return {Unpacked(query, 0), Unpacked(query, 1), Unpacked(query, 2)};
   }
-  Projections p;
+  AttentionRequest p;
   p.query = SplitHeads(ctx, WithBias(ctx, 0, 0), heads);
   const at::Tensor key = ctx.Tensor(1);
   if (key.dim() == 5) {
@@ -205,11 +201,7 @@ void LowerMicrosoftAttention(NodeContext& ctx) {
 void LowerMultiHeadAttention(NodeContext& ctx) {
   Refuse(ctx, 8, "past_sequence_length");
   Refuse(ctx, 9, "cache_indirection");
-  const Projections projections = ProjectionsOf(ctx);
-  AttentionRequest request;
-  request.query = projections.query;
-  request.key = projections.key;
-  request.value = projections.value;
+  AttentionRequest request = ProjectionsOf(ctx);
   std::int64_t past = 0;
   if (ctx.Has(6)) {
     const at::Tensor past_key = ctx.Tensor(6);
