@@ -44,15 +44,6 @@ struct AdaptCommand {
   bool force = false;
 };
 
-/// Without MIG slices, about which the rows contain nothing.
-Predictor MakePredictor(const AdaptCommand& options,
-                        const DeviceCatalog& catalog) {
-  PredictorOptions settings = options.predictor.ToOptions(catalog);
-  settings.with_slices = false;
-  return Predictor::Make(catalog.FindDevice(options.predictor.device.device),
-                         options.model.run, settings);
-}
-
 PredictedRow PredictRow(const MeasuredRow& row, const OperatorGraph& graph,
                         const Predictor& predictor) {
   PredictedRow predicted{
@@ -150,8 +141,10 @@ CorrectionFit Fit(const AdaptCommand& options,
 }
 
 ExitCode RunAdapt(const AdaptCommand& options) {
+  // The rows contain nothing about MIG slices.
+  const Predictor predictor = options.predictor.Make(
+      options.model.run, /*with_least=*/true, /*with_slices=*/false);
   const DeviceCatalog catalog = options.predictor.device.Catalog();
-  const Predictor predictor = MakePredictor(options, catalog);
   const MeasuredTable table = ReadMeasuredRows(
       options.rows, {predictor.device(), catalog, options.model.run});
   for (const std::string& text : table.warnings) PrintWarning(text);

@@ -163,11 +163,7 @@ void AddAdvise(CLI::App& app, ExitCode& exit_code) {
       },
       "Remedy: LoRA adapters, written as for --lora");
   command->add_flag("--json", options->json, "JSON document on stdout");
-  command->callback([options, &exit_code] {
-    exit_code = AnswerForModels(
-        options->model.models, [&] { return RunAdvise(*options); },
-        options->json ? &NoAdvice : nullptr);
-  });
+  AnswerBy(&RunAdvise, options, *command, exit_code, &NoAdvice);
 }
 
 }  // namespace foretell::cli

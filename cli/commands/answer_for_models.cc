@@ -47,6 +47,11 @@ ExitCode AnswerFor(const std::string& subject,
   }
 }
 
+ExitCode PrintErrors(std::span<const ReportError> errors) {
+  for (const ReportError& error : errors) PrintError(error.message);
+  return errors.empty() ? kExitOk : kExitModelFailed;
+}
+
 ExitCode WriteBesideAnswer(const std::string& path, std::string_view content) {
   return AnswerFor(
       path,

@@ -50,10 +50,11 @@ std::optional<Run> RunInGradMode(const ModelOptions& model) {
 }
 
 Report AnswerStep(const Predictor& predictor, Session& session,
-                  const AnswerOptions& options) {
-  Answer answer = session.Ask(predictor, options.mig);
-  const std::optional<double> grad_mode_mib = MemoryInGradMode(
-      options.in_grad_mode, predictor, answer.prediction, session);
+                  const std::optional<Run>& in_grad_mode,
+                  const mig::RecommendOptions& mig) {
+  Answer answer = session.Ask(predictor, mig);
+  const std::optional<double> grad_mode_mib =
+      MemoryInGradMode(in_grad_mode, predictor, answer.prediction, session);
   const Trace& trace = session.Step();
   Report report =
       MakeReport(DescribeModel(session.program(), trace), trace.graph,

@@ -141,8 +141,7 @@ ExitCode RunClassify(const ClassifyOptions& options) {
   if (options.json) {
     std::cout << DumpJson(AnswersToJson(std::move(results), errors)) << "\n";
   }
-  for (const ReportError& error : errors) PrintError(error.message);
-  return errors.empty() ? kExitOk : kExitModelFailed;
+  return PrintErrors(errors);
 }
 
 }  // namespace
@@ -159,11 +158,7 @@ void AddClassify(CLI::App& app, ExitCode& exit_code) {
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();
   command->add_flag("--json", options->json, "JSON document on stdout");
-  command->callback([options, &exit_code] {
-    exit_code = AnswerForModels(
-        options->model.models, [&] { return RunClassify(*options); },
-        options->json ? &NoResults : nullptr);
-  });
+  AnswerBy(&RunClassify, options, *command, exit_code);
 }
 
 }  // namespace foretell::cli

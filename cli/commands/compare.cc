@@ -210,11 +210,7 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
   command->add_option(
       "--html", options->html,
       "HTML page that compares the devices, in addition to the output");
-  command->callback([options, &exit_code] {
-    exit_code = AnswerForModels(
-        options->model.models, [&] { return RunCompare(*options); },
-        options->json ? &NoResults : nullptr);
-  });
+  AnswerBy(&RunCompare, options, *command, exit_code);
 }
 
 }  // namespace foretell::cli

@@ -104,8 +104,7 @@ ExitCode RunDiff(const DiffCommand& command) {
   const auto b = StepOf(command, predictor, sides[1], errors);
   if (!a || !b) {
     if (command.json) std::cout << DumpJson(ReportsToJson({}, errors)) << "\n";
-    for (const ReportError& error : errors) PrintError(error.message);
-    return kExitModelFailed;
+    return PrintErrors(errors);
   }
   const nlohmann::ordered_json difference = pictures::DifferenceToJson(*a, *b);
   if (!command.html.empty()) {
@@ -135,11 +134,7 @@ void AddDiff(CLI::App& app, ExitCode& exit_code) {
   json->excludes("--modules");
   command->add_option("--html", options->html,
                       "Page with tables that can be sorted");
-  command->callback([options, &exit_code] {
-    exit_code = AnswerForModels(
-        options->model.models, [&] { return RunDiff(*options); },
-        options->json ? &NoResults : nullptr);
-  });
+  AnswerBy(&RunDiff, options, *command, exit_code);
 }
 
 }  // namespace foretell::cli

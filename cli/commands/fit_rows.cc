@@ -20,12 +20,8 @@ namespace {
 surrogate::Table PredictPoints(const FitCommand& command, SweptModel& model,
                                const Eigen::MatrixXd& points) {
   const Target target = *ParseTarget(command.target);
-  const DeviceCatalog catalog = command.predictor.device.Catalog();
-  PredictorOptions options = command.predictor.ToOptions(catalog);
-  options.with_slices = false;
-  const Predictor predictor =
-      Predictor::Make(catalog.FindDevice(command.predictor.device.device),
-                      command.model.run, options);
+  const Predictor predictor = command.predictor.Make(
+      command.model.run, /*with_least=*/true, /*with_slices=*/false);
   ProgressBar progress;
   Eigen::VectorXd values(points.rows());
   for (Eigen::Index i = 0; i < points.rows(); ++i) {

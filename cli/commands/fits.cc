@@ -91,8 +91,7 @@ ExitCode RunFits(const FitsOptions& options) {
         ExplainTight(judged.back().verdict);
       });
   if (options.json) std::cout << DumpJson(FitsToJson(judged, errors)) << "\n";
-  for (const ReportError& error : errors) PrintError(error.message);
-  if (!errors.empty()) return kExitModelFailed;
+  if (PrintErrors(errors) != kExitOk) return kExitModelFailed;
   return all_fit ? kExitOk : kExitDoesNotFit;
 }
 
@@ -107,11 +106,7 @@ void AddFits(CLI::App& app, ExitCode& exit_code) {
   options->predictor.AddTo(*command, options->model.run);
   AddFitFlags(*command, options->limits);
   command->add_flag("--json", options->json, "JSON document on stdout");
-  command->callback([options, &exit_code] {
-    exit_code = AnswerForModels(
-        options->model.models, [&] { return RunFits(*options); },
-        options->json ? &NoResults : nullptr);
-  });
+  AnswerBy(&RunFits, options, *command, exit_code);
 }
 
 }  // namespace foretell::cli

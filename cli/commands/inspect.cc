@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
@@ -62,8 +63,7 @@ ExitCode RunInspect(const InspectOptions& options) {
         {"errors", ErrorsToJson(errors)}};
     std::cout << DumpJson(document) << "\n";
   }
-  for (const ReportError& error : errors) PrintError(error.message);
-  return errors.empty() ? kExitOk : kExitModelFailed;
+  return PrintErrors(errors);
 }
 
 }  // namespace

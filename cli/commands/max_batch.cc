@@ -178,11 +178,7 @@ void AddMaxBatch(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--html", options->html,
                       "Page with the batch sizes tried, in addition to the "
                       "output");
-  command->callback([options, &exit_code] {
-    exit_code = AnswerForModels(
-        options->model.models, [&] { return RunMaxBatch(*options); },
-        options->json ? &NoLargestBatch : nullptr);
-  });
+  AnswerBy(&RunMaxBatch, options, *command, exit_code, &NoLargestBatch);
 }
 
 }  // namespace foretell::cli

@@ -136,8 +136,7 @@ ExitCode RunEnsemble(const EnsembleCommand& command) {
   if (command.json) {
     std::cout << DumpJson(AnswersToJson(std::move(results), errors)) << "\n";
   }
-  for (const ReportError& error : errors) PrintError(error.message);
-  return errors.empty() ? kExitOk : kExitModelFailed;
+  return PrintErrors(errors);
 }
 
 }  // namespace
@@ -155,11 +154,7 @@ void AddMemoryClassesClassify(CLI::App& app, ExitCode& exit_code) {
       ->add_option("--checkpoint", options->checkpoint, "Ensemble of `train`")
       ->required();
   command->add_flag("--json", options->json, "JSON document on stdout");
-  command->callback([options, &exit_code] {
-    exit_code = AnswerForModels(
-        options->model.models, [&] { return RunEnsemble(*options); },
-        options->json ? &NoResults : nullptr);
-  });
+  AnswerBy(&RunEnsemble, options, *command, exit_code);
 }
 
 }  // namespace foretell::cli

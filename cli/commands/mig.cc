@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
 #include "cli/flags/run_flags.h"
@@ -146,8 +147,7 @@ ExitCode RunPack(const PackCommand& options) {
             mig::ToJob(ToDemand(prediction, session.program().name())));
         PrintWarnings(session, prediction);
       });
-  for (const ReportError& error : errors) PrintError(error.message);
-  if (!errors.empty()) return kExitModelFailed;
+  if (PrintErrors(errors) != kExitOk) return kExitModelFailed;
   const mig::Packing packing =
       mig::Pack(jobs, predictor.device(), options.pack);
   if (!options.html.empty()) {

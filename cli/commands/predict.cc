@@ -116,8 +116,7 @@ class ModelPredictor {
 
  private:
   Report ReportOf(Session& session) {
-    Report report = AnswerStep(predictor_, session,
-                               {.mig = rule_, .in_grad_mode = in_grad_mode_});
+    Report report = AnswerStep(predictor_, session, in_grad_mode_, rule_);
     report.setup = SetupWords(options_.model, options_.predictor);
     if (IsInFull(options_)) {
       report.suggestion = changes_.Find(session, report);
@@ -168,8 +167,7 @@ ExitCode RunPredict(const PredictOptions& options) {
         reports, StyleOfStdout(options.no_color),
         options.verbose ? Detail::kAll : Detail::kSummary);
   }
-  for (const ReportError& error : errors) PrintError(error.message);
-  return errors.empty() ? kExitOk : kExitModelFailed;
+  return PrintErrors(errors);
 }
 
 }  // namespace
@@ -205,11 +203,7 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
       ->check(AboveZero())
       ->excludes(html)
       ->capture_default_str();
-  command->callback([options, &exit_code] {
-    exit_code = AnswerForModels(
-        options->model.models, [&] { return RunPredict(*options); },
-        options->json ? &NoResults : nullptr);
-  });
+  AnswerBy(&RunPredict, options, *command, exit_code);
 }
 
 }  // namespace foretell::cli

@@ -75,8 +75,7 @@ struct Document {
 
 Document MakeDocument(const ReportCommand& command, const Predictor& predictor,
                       Session& session) {
-  Report report = AnswerStep(predictor, session,
-                             {.in_grad_mode = RunInGradMode(command.model)});
+  Report report = AnswerStep(predictor, session, RunInGradMode(command.model));
   if (!command.name.empty()) report.model = command.name;
   report.suggestion =
       ChangeFinder(command.model, command.predictor).Find(session, report);
@@ -109,8 +108,7 @@ ExitCode RunReport(const ReportCommand& command) {
     std::cout << DumpJson(document ? document->json : ReportsToJson({}, errors))
               << "\n";
   }
-  for (const ReportError& error : errors) PrintError(error.message);
-  return errors.empty() ? kExitOk : kExitModelFailed;
+  return PrintErrors(errors);
 }
 
 }  // namespace
@@ -137,11 +135,7 @@ void AddReport(CLI::App& app, ExitCode& exit_code) {
       ->capture_default_str();
   command->add_flag("--json", options->json,
                     "Print the page's data as a JSON document on stdout");
-  command->callback([options, &exit_code] {
-    exit_code = AnswerForModels(
-        options->model.models, [&] { return RunReport(*options); },
-        options->json ? &NoResults : nullptr);
-  });
+  AnswerBy(&RunReport, options, *command, exit_code);
 }
 
 }  // namespace foretell::cli

@@ -22,7 +22,6 @@ class TrainingProgress {
 
   /// Hooks of training number `run`, from 0; valid while this object lives.
   training::TrainerHooks HooksOf(std::int64_t run, const std::string& name);
-  bool Interrupted() const { return interruption_.Asked(); }
 
  private:
   void Show(std::int64_t run, const std::string& name,

@@ -148,10 +148,12 @@ PredictorOptions PredictorFlags::ToOptions(const DeviceCatalog& catalog) const {
   return options;
 }
 
-Predictor PredictorFlags::Make(const Run& run, bool with_least) const {
+Predictor PredictorFlags::Make(const Run& run, bool with_least,
+                               bool with_slices) const {
   const DeviceCatalog catalog = device.Catalog();
   PredictorOptions options = ToOptions(catalog);
   options.with_least = with_least;
+  options.with_slices = with_slices;
   return Predictor::Make(catalog.FindDevice(device.device), run, options);
 }
 

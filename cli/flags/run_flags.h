@@ -37,9 +37,10 @@ struct PredictorFlags {
   /// Settings for Predictor::Make, of which `catalog` is a part. Throws what
   /// FindContext and CorrectionFromJson throw.
   PredictorOptions ToOptions(const DeviceCatalog& catalog) const;
-  /// `with_least` as PredictorOptions. Throws what ToOptions, Predictor::Make
-  /// and DeviceFlags::Catalog throw.
-  Predictor Make(const Run& run, bool with_least = true) const;
+  /// `with_least` and `with_slices` as PredictorOptions. Throws what ToOptions,
+  /// Predictor::Make and DeviceFlags::Catalog throw.
+  Predictor Make(const Run& run, bool with_least = true,
+                 bool with_slices = true) const;
 };
 
 /// The flags of a training step, and of the allocator, that differ from
