@@ -67,10 +67,6 @@ std::function<Program()> StartLoading(
 
 }  // namespace
 
-std::string_view FusionName(Fusion fusion) {
-  return NameIn(kFusionNames, fusion);
-}
-
 std::optional<Fusion> ParseFusion(std::string_view name) {
   return FindIn<Fusion>(kFusionNames, name);
 }

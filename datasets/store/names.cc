@@ -38,11 +38,6 @@ std::vector<LabelQuantity> LabelQuantities() {
           {"energy_j", &Label::energy_j}};
 }
 
-bool SamePoint(const Point& a, const Point& b) {
-  return a.model == b.model && a.batch == b.batch && a.mode == b.mode &&
-         a.precision == b.precision && a.optimizer == b.optimizer;
-}
-
 std::string ToString(const Point& point) {
   std::string text = fmt::format("{} batch={}", point.model, point.batch);
   text.append(" ").append(ModeName(point.mode));

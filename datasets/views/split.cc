@@ -57,8 +57,6 @@ void CheckFamily(const std::vector<StoredPoint>& points,
 
 }  // namespace
 
-std::string_view SplitKindName(SplitKind kind) { return NameIn(kNames, kind); }
-
 SplitKind ParseSplitKind(std::string_view name) {
   return RequireIn<SplitKind>(kNames, name, "split kind");
 }

@@ -14,9 +14,8 @@ enum class SplitKind {
   kConfiguration,  ///< All points of a model go together.
   kFamily,         ///< One family is the test part.
 };
-/// "random", "configuration", "family".
-std::string_view SplitKindName(SplitKind kind);
-/// Throws Error(kInvalidArgument) that lists the names there are.
+/// Reads "random", "configuration" or "family". Throws Error(kInvalidArgument)
+/// that lists them.
 SplitKind ParseSplitKind(std::string_view name);
 
 /// Shares of the points; the rest is the test part.

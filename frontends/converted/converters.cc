@@ -2,10 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <iterator>
 #include <span>
 #include <sstream>
 #include <system_error>
@@ -25,20 +23,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Converter kConverters[] = {
-    {"tensorflow", "model.onnx",
-     "figures are those of PyTorch running these operators; TensorFlow itself "
-     "runs other kernels and keeps other memory",
-     1700},
-    {"paddle", "model.onnx",
-     "figures are those of PyTorch running these operators; Paddle itself runs "
-     "other kernels and keeps other memory",
-     950},
-    {"huggingface", "model.pt2", "", 1200, "_on_meta.py"},
-};
-constexpr const Converter& kTensorFlow = kConverters[0];
-constexpr const Converter& kPaddle = kConverters[1];
-constexpr const Converter& kHuggingFace = kConverters[2];
+constexpr Converter kTensorFlow = {
+    "tensorflow", "model.onnx",
+    "figures are those of PyTorch running these operators; TensorFlow itself "
+    "runs other kernels and keeps other memory",
+    1700};
+constexpr Converter kPaddle = {
+    "paddle", "model.onnx",
+    "figures are those of PyTorch running these operators; Paddle itself runs "
+    "other kernels and keeps other memory",
+    950};
+constexpr Converter kHuggingFace = {"huggingface", "model.pt2", "", 1200,
+                                    "_on_meta.py"};
 
 /// A kind of file that is converted.
 struct FileForm {
@@ -184,13 +180,6 @@ void CheckFormat(const std::string& path, const Conversion& conversion) {
   throw Error(ErrorCode::kCorrupt,
               fmt::format("{}: {}is not a valid {}: {}", path, place,
                           conversion.format, problem));
-}
-
-std::vector<const Converter*> AllConverters() {
-  std::vector<const Converter*> all;
-  std::ranges::transform(kConverters, std::back_inserter(all),
-                         [](const Converter& one) { return &one; });
-  return all;
 }
 
 std::string ConverterFile(const Converter& converter, std::string_view suffix) {

@@ -48,9 +48,6 @@ std::optional<Conversion> FindConversion(const std::string& path);
 /// format.
 void CheckFormat(const std::string& path, const Conversion& conversion);
 
-/// All converters.
-std::vector<const Converter*> AllConverters();
-
 /// The text of a converter's file: `suffix` is ".py", its program, or ".txt",
 /// the requirements of its environment. From the folder $FORETELL_CONVERTERS
 /// if that is set, else as built in. Throws what ReadText does.

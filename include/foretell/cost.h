@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "foretell/device.h"
@@ -38,7 +37,6 @@ enum class CostBound : std::uint8_t {
   kMemory,   ///< Moving its operands takes longest.
   kLaunch,   ///< Starting its kernels does; also nodes without any kernel.
 };
-std::string_view CostBoundName(CostBound bound);
 
 /// A kernel of a node that launches several, on the CPU's timeline.
 struct KernelLaunch {

@@ -41,8 +41,6 @@ struct Point {
   bool operator==(const Point&) const = default;
 };
 
-/// True if both identify the same point, regardless of other fields.
-bool SamePoint(const Point& a, const Point& b);
 /// "resnet18 batch=8 inference fp32", for messages.
 std::string ToString(const Point& point);
 

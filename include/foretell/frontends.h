@@ -22,8 +22,7 @@ enum class Fusion : std::uint8_t {
   kEquivalent,
 };
 
-std::string_view FusionName(Fusion fusion);  ///< "none", "exported", …
-std::optional<Fusion> ParseFusion(std::string_view name);
+std::optional<Fusion> ParseFusion(std::string_view name);  ///< "none", …
 
 /// Whether to open and trace a file in a separate process without access to
 /// files, sockets and programs, and with limits of memory and time

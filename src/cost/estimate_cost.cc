@@ -263,18 +263,6 @@ CostEstimate EstimateThrottled(const cost::LaunchedStep& step,
 
 }  // namespace
 
-std::string_view CostBoundName(CostBound bound) {
-  switch (bound) {
-    case CostBound::kCompute:
-      return "compute";
-    case CostBound::kMemory:
-      return "memory";
-    case CostBound::kLaunch:
-      return "launch";
-  }
-  return "launch";
-}
-
 cost::LaunchedStep cost::LaunchStep(const OperatorGraph& graph,
                                     const CostOptions& options) {
   LaunchedStep step{.kernels = ExpandKernels(graph, options.run),

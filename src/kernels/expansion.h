@@ -9,9 +9,8 @@
 
 namespace foretell::cost {
 
-/// Bytes of an element of f16 and f32.
+/// Bytes of an element of f16.
 inline constexpr std::int64_t kHalfBytes = 2;
-inline constexpr std::int64_t kFloatBytes = 4;
 
 /// A graph on its way to kernels: what its tensors are and what was launched.
 struct Expansion {

@@ -87,10 +87,6 @@ std::string_view FoldKindName(FoldKind kind) {
   return NameIn(kFoldNames, kind);
 }
 
-std::optional<FoldKind> ParseFoldKind(std::string_view name) {
-  return FindIn<FoldKind>(kFoldNames, name);
-}
-
 std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
                              std::uint64_t seed) {
   Groups groups;

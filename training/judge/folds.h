@@ -21,7 +21,6 @@ enum class FoldKind {
   kDevice,  ///< All samples of a device.
 };
 std::string_view FoldKindName(FoldKind kind);  ///< "family", ….
-std::optional<FoldKind> ParseFoldKind(std::string_view name);
 
 /// Number of the fold, from 0, of every sample. Groups come in the order of a
 /// hash of their names and `seed`; each goes to the fold with the fewest
