@@ -76,7 +76,7 @@ void AddFoldFlags(CLI::App& command,
                   training::CrossValidationOptions& options) {
   AddNamed(command, "--folds", options.kind,
            {FoldKind::kFamily, FoldKind::kModel, FoldKind::kRandom,
-            FoldKind::kDevice},
+            FoldKind::kDevice, FoldKind::kSource},
            &training::FoldKindName, "Unit that a fold leaves out");
   command.add_option("--k", options.folds, "Number of folds")
       ->capture_default_str();
@@ -98,7 +98,7 @@ void AddCrossValidate(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command =
       app.add_subcommand("cross-validate",
                          "Predict every sample with a network trained without "
-                         "its family, network, point or device");
+                         "its family, network, point, device or source");
   AddLabelFlags(*command, validate->options.samples);
   AddInputFlags(*command, validate->options.samples);
   validate->learning.AddTo(*command, /*with_network=*/true);

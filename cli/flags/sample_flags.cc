@@ -62,6 +62,11 @@ void AddGoal(CLI::App& command, SampleRequest& request) {
                   "Weight of simulated labels relative to measured ones")
       ->check(FromZero())
       ->capture_default_str();
+  command
+      .add_option("--source-balance", request.source_balance,
+                  "Weight of sources in the loss: 0 by their labels, 1 equal")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   AddNamed(
       command, "--prior", request.prior,
       {PriorSource::kNone, PriorSource::kAnalytic, PriorSource::kLabels},

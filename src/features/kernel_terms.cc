@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "foretell/cost.h"
+#include "src/cost/launched_step.h"
 #include "src/cost/machine.h"
 #include "src/features/kernel_edges.h"
 #include "src/features/terms.h"
@@ -150,15 +151,18 @@ KernelSums SumsOf(const OperatorGraph& graph,
   return sums;
 }
 
+void AddPlainTerm(std::int32_t kernel_class, double ms, TermTable& table) {
+  table.classes.push_back(kernel_class);
+  table.features.insert(table.features.end(), cost::kNumKernelFeatures, 0);
+  table.amounts.push_back(static_cast<float>(ms));
+}
+
 void AddPlainTerms(const KernelSums& sums, TermTable& table) {
-  const auto add = [&table](std::int32_t kernel_class, double ms) {
-    table.classes.push_back(kernel_class);
-    table.features.insert(table.features.end(), cost::kNumKernelFeatures, 0);
-    table.amounts.push_back(static_cast<float>(ms));
-  };
-  add(kLaunchClass, sums.launches * kLaunchMs);
-  add(kStepClass, kStepMs);
-  if (sums.serial_us > 0) add(kSerialClass, sums.serial_us * kMsPerUs);
+  AddPlainTerm(kLaunchClass, sums.launches * kLaunchMs, table);
+  AddPlainTerm(kStepClass, kStepMs, table);
+  if (sums.serial_us > 0) {
+    AddPlainTerm(kSerialClass, sums.serial_us * kMsPerUs, table);
+  }
 }
 
 TermTable TermsOfKernels(const OperatorGraph& graph, const TermContext& context,
@@ -171,6 +175,25 @@ TermTable TermsOfKernels(const OperatorGraph& graph, const TermContext& context,
     if (!cost::IsOnlyALaunch(kernel)) AddKernel(kernel, view, table);
   }
   const KernelSums sums = SumsOf(graph, merged, view.machine);
+  AddPlainTerms(sums, table);
+  table.totals = TotalsOf(sums, context.run);
+  return table;
+}
+
+TermTable TermsOfGraph(const OperatorGraph& graph, const TermContext& context,
+                       std::vector<cost::Kernel> kernels) {
+  const KernelView view = ViewOf(context, /*portable=*/true);
+  const KernelSums sums =
+      SumsOf(graph, cost::MergeEqual(kernels), view.machine);
+  std::erase_if(kernels, &cost::IsOnlyALaunch);
+  KernelEdges edges = EdgesOfKernels(graph, kernels);
+  const KernelGraph merged = MergeAlike({std::move(kernels), std::move(edges)});
+  TermTable table;
+  for (const cost::Kernel& kernel : merged.kernels) {
+    AddKernel(kernel, view, table);
+  }
+  table.sources = merged.edges.sources;
+  table.targets = merged.edges.targets;
   AddPlainTerms(sums, table);
   table.totals = TotalsOf(sums, context.run);
   return table;
@@ -189,21 +212,18 @@ TermTable PortableKernelTerms(const OperatorGraph& graph,
 
 TermTable KernelGraphTerms(const OperatorGraph& graph,
                            const TermContext& context) {
-  const KernelView view = ViewOf(context, /*portable=*/true);
-  std::vector<cost::Kernel> kernels = ForwardKernels(graph, context.run);
-  const KernelSums sums =
-      SumsOf(graph, cost::MergeEqual(kernels), view.machine);
-  std::erase_if(kernels, &cost::IsOnlyALaunch);
-  KernelEdges edges = EdgesOfKernels(graph, kernels);
-  const KernelGraph merged = MergeAlike({std::move(kernels), std::move(edges)});
-  TermTable table;
-  for (const cost::Kernel& kernel : merged.kernels) {
-    AddKernel(kernel, view, table);
-  }
-  table.sources = merged.edges.sources;
-  table.targets = merged.edges.targets;
-  AddPlainTerms(sums, table);
-  table.totals = TotalsOf(sums, context.run);
+  return TermsOfGraph(graph, context, ForwardKernels(graph, context.run));
+}
+
+TermTable StepKernelTerms(const OperatorGraph& graph,
+                          const TermContext& context) {
+  const CostOptions options{.run = context.run};
+  cost::LaunchedStep step = cost::LaunchStep(graph, options);
+  const CostEstimate estimate =
+      cost::EstimateAtFullClock(step, context.device, options);
+  TermTable table = TermsOfGraph(graph, context, std::move(step.kernels));
+  AddPlainTerm(kWaitClass, std::max(0.0, estimate.latency_ms - estimate.gpu_ms),
+               table);
   return table;
 }
 

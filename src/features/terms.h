@@ -26,6 +26,9 @@ enum class TermSet {
   /// As kPortableKernels, but one term per kernel, with edges from writers to
   /// readers.
   kKernelGraph,
+  /// As kKernelGraph, of all phases of a step, with the time in which the GPU
+  /// waits for the host as a term.
+  kStepKernels,
 };
 
 /// A figure of a graph as a sum of terms, each with an analytic amount and a
@@ -60,6 +63,8 @@ inline constexpr int kLaunchClass =
     static_cast<int>(cost::KernelClass::kOther) + 1;
 inline constexpr int kStepClass = kLaunchClass + 1;
 inline constexpr int kSerialClass = kStepClass + 1;
+/// Of kStepKernels alone.
+inline constexpr int kWaitClass = kSerialClass + 1;
 
 /// Classes of kReplay.
 enum class ReplayClass { kReserved, kContext, kParameters, kInputs };
@@ -91,6 +96,11 @@ TermTable PortableKernelTerms(const OperatorGraph& graph,
 /// equal ones apart, and KernelEdges between them.
 TermTable KernelGraphTerms(const OperatorGraph& graph,
                            const TermContext& context);
+/// Time of a whole step in ms, for TermSet::kStepKernels: the kernels of all
+/// its phases as in KernelGraphTerms, and how long the GPU waits by the cost
+/// model. Throws as EstimateCost too.
+TermTable StepKernelTerms(const OperatorGraph& graph,
+                          const TermContext& context);
 /// Memory of training in MiB: the segments that one step from an empty
 /// allocator reserves, without optimizer; the CUDA context; the parameters; the
 /// inputs. Throws Error(kInvalidArgument) as SimulateMemory does.
@@ -117,6 +127,11 @@ inline constexpr TermLayout kKernelGraphLayout = [] {
   layout.has_edges = true;
   return layout;
 }();
+inline constexpr TermLayout kStepKernelLayout = [] {
+  TermLayout layout = kKernelGraphLayout;
+  layout.num_classes = kWaitClass + 1;
+  return layout;
+}();
 inline constexpr TermLayout kReplayLayout = {.target = Target::kMemory,
                                              .num_classes = kNumReplayClasses,
                                              .num_totals = kNumReplayTotals};
@@ -130,6 +145,8 @@ inline constexpr auto kTermSets = std::to_array<TermSetRow>({
     {TermSet::kReplay, "replay", 1, kReplayLayout, &ReplayTerms},
     {TermSet::kKernelGraph, "pmgns-kernels", kKernelListVersion,
      kKernelGraphLayout, &KernelGraphTerms},
+    {TermSet::kStepKernels, "step-kernels", kKernelListVersion,
+     kStepKernelLayout, &StepKernelTerms},
 });
 
 constexpr const TermSetRow& RowOf(TermSet set) {

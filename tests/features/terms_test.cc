@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "foretell/cost.h"
 #include "foretell/graph_io.h"
 #include "src/cost/machine.h"
 
@@ -107,6 +108,25 @@ TEST(KernelTerms, TakeMeasuredRatesWhereTheyHaveToCarryOver) {
   };
   EXPECT_EQ(amount(half, false), amount(TermsDevice(), false));
   EXPECT_GT(amount(half, true), 1.9 * amount(TermsDevice(), true));
+}
+
+TEST(StepKernelTerms, AreKernelsOfAllPhasesAndTheWaitForTheHost) {
+  const OperatorGraph graph = ParseGraph(R"(graph "g" mode=training batch=4096
+%x = input f32[4096,4096]
+%a = relu(%x) : f32[4096,4096]
+phase backward
+%g = relu(%a) : f32[4096,4096] gradient
+)");
+  const TermContext context{TermsDevice(), {.mode = Mode::kTraining}, {}};
+  const TermTable step = StepKernelTerms(graph, context);
+  const auto relu = static_cast<std::int32_t>(cost::KernelClass::kRelu);
+  EXPECT_NEAR(AmountOf(step, relu),
+              2 * AmountOf(KernelGraphTerms(graph, context), relu), 1e-6);
+  EXPECT_EQ(step.sources, (std::vector<std::int64_t>{0}));
+  const CostEstimate estimate =
+      EstimateCost(graph, TermsDevice(), {.run = context.run});
+  EXPECT_GT(estimate.waiting_ms, 0);
+  EXPECT_NEAR(AmountOf(step, kWaitClass), estimate.waiting_ms, 1e-5);
 }
 
 TEST(ReplayTerms, GiveCachedSegmentsBackOnAFullDevice) {

@@ -234,6 +234,17 @@ TEST(Folds, KeepGroupsTogetherAndSizesAlike) {
   EXPECT_NE(folds, AssignFolds(set, FoldKind::kFamily, 5, 2));
 }
 
+TEST(Folds, LeaveOutSourcesWhateverTheirNetworks) {
+  SampleSet set{.sources = {"a", "b"}};
+  for (const std::uint32_t source : {0U, 1U, 1U, 0U}) {
+    set.samples.push_back({.model = "m", .family = "f", .source = source});
+  }
+  const std::vector<int> folds = AssignFolds(set, FoldKind::kSource, 2, 0);
+  EXPECT_EQ(folds[0], folds[3]);
+  EXPECT_EQ(folds[1], folds[2]);
+  EXPECT_NE(folds[0], folds[1]);
+}
+
 TEST(Folds, AreAtMostAsManyAsGroups) {
   const SampleSet set = Families(20);
   ExpectError(ErrorCode::kInvalidArgument, "expected 2 to 2",

@@ -46,8 +46,8 @@ TEST(SampleRequest, FollowsTheFigureThatTermsAddUpTo) {
   EXPECT_TRUE(followed(std::nullopt).targets.empty());
   EXPECT_EQ(followed(TermSet::kReplay).targets,
             std::vector<Target>{Target::kMemory});
-  for (const TermSet kernels :
-       {TermSet::kKernels, TermSet::kPortableKernels, TermSet::kKernelGraph}) {
+  for (const TermSet kernels : {TermSet::kKernels, TermSet::kPortableKernels,
+                                TermSet::kKernelGraph, TermSet::kStepKernels}) {
     EXPECT_EQ(followed(kernels).targets, std::vector<Target>{Target::kLatency});
   }
 }
@@ -104,7 +104,8 @@ TEST(SampleRequest, IsWrittenAsRunsOfEarlierVersionsHaveIt) {
             nlohmann::json::parse(R"({
       "dataset": "d.sqlite", "split": "configuration", "devices": [],
       "targets": ["memory", "latency", "energy"], "provenances": [],
-      "sources": [], "simulated_weight": 1.0, "prior": "none",
+      "sources": [], "simulated_weight": 1.0, "source_balance": 0.0,
+      "prior": "none",
       "device_columns": false, "prior_columns": false, "node_costs": false,
       "terms": "", "environment_keys": [], "edges": "data-flow",
       "device_files": [], "environment": "", "host": "python"})"));
@@ -119,6 +120,7 @@ TEST(SampleRequest, ComesBackFromJson) {
       .provenances = {Provenance::kSimulated, Provenance::kMeasured},
       .sources = {"here"},
       .simulated_weight = 0.25,
+      .source_balance = 0.5,
       .prior = PriorSource::kLabels,
       .device_columns = true,
       .prior_columns = true,

@@ -139,6 +139,19 @@ TEST_F(Samples, MixProvenancesWhenBothAreNamed) {
   EXPECT_EQ(counts.at(Provenance::kSimulated), 1);
 }
 
+TEST_F(Samples, WeighSourcesAlikeWhereThatIsAsked) {
+  Label label{.point = 2, .device = "a100-sxm4-40gb"};
+  label.source = "another";
+  label.memory_mib = 400;
+  Put(label);
+  const SampleSet set = Select({.targets = kTargets, .source_balance = 1});
+  ASSERT_EQ(set.samples.size(), 9);
+  EXPECT_EQ(set.sources[set.samples[8].source], "another");
+  EXPECT_EQ(set.sources[set.samples[0].source], "test");
+  EXPECT_FLOAT_EQ(set.samples[0].weight, 4.5 / 8);
+  EXPECT_FLOAT_EQ(set.samples[8].weight, 4.5);
+}
+
 TEST_F(Samples, AreJudgedByMeasuredLabelsWhereTheyAreMixed) {
   const SampleSet set =
       Select({.targets = kTargets,

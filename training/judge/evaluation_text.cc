@@ -245,8 +245,8 @@ std::string PredictionsToCsv(const SampleSet& set,
                              std::span<const PredictedSample> predictions,
                              std::span<const Target> targets) {
   std::string csv =
-      "model,family,batch,macs,device,environment,provenance,target,label,"
-      "prediction,lo,hi\n";
+      "model,family,batch,macs,device,environment,source,provenance,target,"
+      "label,prediction,lo,hi\n";
   for (const PredictedSample& one : predictions) {
     const Sample& sample = set.samples[one.sample];
     for (const Target target : targets) {
@@ -256,7 +256,7 @@ std::string PredictionsToCsv(const SampleSet& set,
       csv += CsvLine(std::to_array<std::string>(
           {sample.model, sample.family, fmt::format("{}", sample.batch),
            fmt::format("{}", sample.macs), set.devices[sample.device],
-           set.settings[sample.setting],
+           set.settings[sample.setting], set.sources[sample.source],
            std::string(ProvenanceName(sample.provenance)),
            std::string(TargetField(target)), FormatExact(truth),
            FormatExact(ValueOf(one.predicted, target)),

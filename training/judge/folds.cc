@@ -20,7 +20,8 @@
 namespace foretell::training {
 namespace {
 
-constexpr NameTable<4> kFoldNames = {"family", "model", "random", "device"};
+constexpr NameTable<5> kFoldNames = {"family", "model", "random", "device",
+                                     "source"};
 
 std::string GroupOf(const SampleSet& set, const Sample& sample, FoldKind kind) {
   switch (kind) {
@@ -30,6 +31,8 @@ std::string GroupOf(const SampleSet& set, const Sample& sample, FoldKind kind) {
       return sample.model;
     case FoldKind::kDevice:
       return set.devices[sample.device];
+    case FoldKind::kSource:
+      return set.sources[sample.source];
     case FoldKind::kRandom:
       break;
   }

@@ -19,6 +19,7 @@ enum class FoldKind {
   kModel,   ///< All samples of a network, whatever its batch.
   kRandom,  ///< Samples of a point.
   kDevice,  ///< All samples of a device.
+  kSource,  ///< All samples of a source.
 };
 std::string_view FoldKindName(FoldKind kind);  ///< "family", ….
 

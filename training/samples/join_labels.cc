@@ -1,6 +1,7 @@
 #include "training/samples/join_labels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -100,6 +101,20 @@ class LabelJoin {
   std::map<RowId, const GraphSummary*> graphs_;
 };
 
+/// Weights that keep a source with many labels from deciding alone; their mean
+/// over sources of equal size would be 1.
+void BalanceSources(Selection& selection) {
+  std::map<std::uint32_t, double> counts;
+  for (const Draft& draft : selection.drafts) ++counts[draft.sample.source];
+  const double typical = static_cast<double>(selection.drafts.size()) /
+                         static_cast<double>(counts.size());
+  for (Draft& draft : selection.drafts) {
+    draft.sample.weight *=
+        static_cast<float>(std::pow(typical / counts.at(draft.sample.source),
+                                    selection.options.source_balance));
+  }
+}
+
 }  // namespace
 
 learned::TargetValues FiguresOf(const Label& label) {
@@ -135,7 +150,9 @@ void JoinLabels(Selection& selection) {
   for (Draft& draft : selection.drafts) {
     draft.sample.device = IndexIn(set.devices, draft.label->device);
     draft.sample.setting = IndexIn(set.settings, draft.label->setting);
+    draft.sample.source = IndexIn(set.sources, draft.label->source);
   }
+  BalanceSources(selection);
 }
 
 }  // namespace foretell::training

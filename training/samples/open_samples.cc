@@ -19,6 +19,7 @@ SampleOptions SampleOptionsOf(const SampleRequest& request) {
       .provenances = request.provenances,
       .sources = request.sources,
       .simulated_weight = request.simulated_weight,
+      .source_balance = request.source_balance,
       .split = request.split == kNoSplit ? "" : request.split,
       .recipe = request.recipe,
       .device_columns = request.device_columns,

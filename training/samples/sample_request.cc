@@ -53,6 +53,8 @@ void DescribeRequest(JsonFields& fields, SampleRequest& request) {
                 &ParseProvenance);
   fields.Value("sources", request.sources);
   fields.Value("simulated_weight", request.simulated_weight);
+  // Absent in runs older than the option.
+  fields.Optional("source_balance", request.source_balance);
   fields.Named("prior", request.prior, kPriorSourceNames);
   fields.Value("device_columns", request.device_columns);
   fields.Value("prior_columns", request.prior_columns);

@@ -39,6 +39,7 @@ struct SampleRequest {
   std::vector<Provenance> provenances = {};  ///< As SampleOptions.
   std::vector<std::string> sources = {};     ///< Empty: every one.
   double simulated_weight = 1;
+  double source_balance = 0;  ///< As SampleOptions.
   PriorSource prior = PriorSource::kNone;
   bool device_columns = false;  ///< Figures of the device as inputs.
   bool prior_columns = false;   ///< Estimates of the prior as inputs.

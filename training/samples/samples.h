@@ -38,6 +38,7 @@ struct Sample {
   Provenance provenance = Provenance::kMeasured;
   /// Empty when the split does not have the point.
   std::optional<Part> part;
+  std::uint32_t source = 0;  ///< Index into SampleSet::sources.
   /// The label's figures; unknown ones are masked. All are above 0.
   learned::TargetValues targets = learned::kNoValues;
   learned::TargetValues prior = learned::kNoValues;
@@ -57,6 +58,9 @@ struct SampleOptions {
   std::vector<Provenance> provenances;
   std::vector<std::string> sources;  ///< Empty: every one.
   double simulated_weight = 1;
+  /// Power of a source's number of labels by which the weight of each is
+  /// divided. 0: labels count alike; 1: sources do.
+  double source_balance = 0;
   /// A split of the dataset; or "random" or "configuration", which are created
   /// with seed 0 if the dataset has none of that name; or empty: all samples
   /// are for training.
