@@ -71,10 +71,11 @@ void LearningFlags::AddTo(CLI::App& command, bool with_network) {
 }
 
 void LearningFlags::AddNetwork(CLI::App& command) {
-  AddNamed(command, "--network", options.network.kind,
-           SortedNetworks(/*with_terms=*/true), &learned::NetworkKindName,
-           "Network over operators; or over terms: kernels, portable-kernels, "
-           "pmgns-kernels (latency), replay (memory of training)");
+  AddNamed(
+      command, "--network", options.network.kind,
+      SortedNetworks(/*with_terms=*/true), &learned::NetworkKindName,
+      "Network over operators; or over terms: kernels, portable-kernels, "
+      "pmgns-kernels, step-kernels (latency), replay (memory of training)");
 }
 
 void LearningFlags::AddSize(CLI::App& command) {

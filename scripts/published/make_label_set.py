@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Makes a dataset of published measurements, joined to the networks' graphs.
 
-    scripts/published/make_label_set.py training-memory|latency --out d.sqlite
+    scripts/published/make_label_set.py training-memory|latency|all-latency --out d.sqlite
 
 | set | labels | graphs |
 |---|---|---|
 | training-memory | peak memory of training on an A100 40 GB (GPUMemNet) | TorchScript traces in training mode, SGD with momentum |
 | latency | AMP inference on four GPUs (pytorch-image-models) | ONNX exports, with TF32 |
+| all-latency | a third of the same, and every latency of `latency_labels.py`: inference and training in 16 and 32 bits on A100s and their slices, H100s and others | the same, traces and exports |
 
+Beside all-latency a folder d.slices with the device files of MIG slices is written.
 Both tables and both archives are read from ../shared beside the repository; the
 script says so when they are absent. Goes on where it was stopped. The splits
 `random`, `configuration` (whole networks) and `family` (one per family) are made
@@ -15,6 +17,8 @@ with seed 0.
 """
 
 import argparse
+import collections
+import contextlib
 import csv
 import pathlib
 import sys
@@ -22,6 +26,7 @@ import tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import foretell  # noqa: E402
+import latency_labels  # noqa: E402
 import published  # noqa: E402
 
 # Millions of parameters are published with two decimals. Merging the branches or
@@ -84,6 +89,11 @@ SETS = {
 }
 
 
+ALL = "all-latency"
+# Of timm's rows in it, so that they do not outnumber all other sources.
+TIMM_EVERY = 3
+
+
 def run(*arguments):
     # Some networks have their batch baked in; their points fail by name.
     foretell.show(*arguments, accept=(foretell.DONE, foretell.MODEL_FAILED))
@@ -114,14 +124,8 @@ def without_other_networks(table, truth):
     return kept
 
 
-def write(rows, path):
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def make(chosen, out, models, jobs):
+def join(chosen, out, models, jobs, every):
+    """Points of a table and every so-manieth of its labels."""
     generate = ["dataset", "generate", "--files", models, *chosen.generate,
                 "--batches-from", chosen.table, "--out", out, *jobs]
     if "training" in chosen.generate:
@@ -130,25 +134,108 @@ def make(chosen, out, models, jobs):
     with tempfile.TemporaryDirectory() as folder:
         labels = pathlib.Path(folder) / "labels.csv"
         rows = without_other_networks(chosen.table, published.truth(models))
-        write(chosen.completed(rows), labels)
+        latency_labels.write(chosen.completed(rows[::every]), labels)
         run("dataset", "import", labels, "--into", out, *chosen.load)
-    # Labels are learned from graphs that were traced as they were measured.
-    run("dataset", "trace", out, "--files", models, *jobs)
+
+
+def point_flags(point):
+    inputs, mode, precision, optimizer = point
+    return [*(flag for one in inputs for flag in ("--input", one)), "--mode", mode,
+            "--precision", precision,
+            *(("--optimizer", optimizer) if optimizer else ())]
+
+
+def linked(label, folder):
+    """The label's file under its model's name."""
+    link = folder / f"{label.model}{pathlib.Path(label.path).suffix}"
+    if not link.exists():
+        link.symlink_to(label.path)
+    return link
+
+
+def generate_files(labels, out, folder, jobs):
+    """Points of labels that are a file each; those of equal sizes at once."""
+    batches, together = collections.defaultdict(set), collections.defaultdict(list)
+    for label in labels:
+        batches[linked(label, folder), label.point].add(label.batch)
+    for (path, point), sizes in batches.items():
+        together[point, tuple(sorted(sizes))].append(path)
+    for (point, sizes), paths in together.items():
+        run("dataset", "generate", "--files", *paths, *point_flags(point), "--batch",
+            ",".join(map(str, sizes)), "--out", out, *jobs)
+
+
+def generate_folder(labels, models, out, folder, jobs):
+    """Points of labels whose networks are files of the folder `models`."""
+    groups = collections.defaultdict(set)
+    for label in labels:
+        groups[label.point].add((label.model, label.batch))
+    table = folder / "batches.csv"
+    for point, rows in groups.items():
+        latency_labels.write([dict(zip(("model", "batch"), row)) for row in rows],
+                             table)
+        shapes = (["--input-table", models / "truth.csv"]
+                  if "training" in point else [])
+        run("dataset", "generate", "--files", models, *point_flags(point), *shapes,
+            "--batches-from", table, "--out", out, *jobs)
+
+
+def import_labels(labels, out, folder):
+    by_source = collections.defaultdict(list)
+    for label in labels:
+        by_source[label.source].append(label.row())
+    for source, rows in by_source.items():
+        table = folder / "labels.csv"
+        latency_labels.write(rows, table)
+        run("dataset", "import", table, "--into", out, "--source", source)
+
+
+def add_all_latency(models, out, folder, jobs, archives):
+    """Labels of all sources but timm's inference, and the slices' devices."""
+    unpacked = archives.enter_context
+    traces = unpacked(published.unpacked(latency_labels.score_a100.TRACES, "*.pt"))
+    problems = unpacked(published.unpacked(
+        latency_labels.score_kernelbench.EXPORTS, "v2507"))
+    trainable = unpacked(published.unpacked(published.TRAINING_TRACES))
+    files = [*latency_labels.a100(traces), *latency_labels.kernelbench(problems)]
+    generate_files(files, out, folder, jobs)
+    labels = files
+    for source, where in ((latency_labels.timm_training(trainable), trainable),
+                          (latency_labels.own(models, "inference"), models),
+                          (latency_labels.own(trainable, "training"), trainable)):
+        more = list(source)
+        generate_folder(more, where, out, folder, jobs)
+        labels += more
+    import_labels(labels, out, folder)
+    slices = out.with_suffix(".slices")
+    slices.mkdir(exist_ok=True)
+    latency_labels.write_slices(slices, {label.device for label in labels})
+
+
+def make(chosen, out, models, jobs, is_all):
+    with contextlib.ExitStack() as archives:
+        join(chosen, out, models, jobs, TIMM_EVERY if is_all else 1)
+        if is_all:
+            folder = pathlib.Path(archives.enter_context(
+                tempfile.TemporaryDirectory()))
+            add_all_latency(models, out, folder, jobs, archives)
+        # Labels are learned from graphs that were traced as they were measured.
+        run("dataset", "trace", out, *([] if is_all else ["--files", models]), *jobs)
     for kind in ("random", "configuration", "family"):
         run("dataset", "split", out, "--kind", kind, "--seed", 0)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("set", choices=SETS)
+    parser.add_argument("set", choices=(*SETS, ALL))
     parser.add_argument("--out", required=True, help="dataset to make")
     parser.add_argument("--jobs", help="worker processes; default: one per core")
     options = parser.parse_args()
-    chosen = SETS[options.set]
+    chosen = SETS["latency" if options.set == ALL else options.set]
     published.need(chosen.archive, chosen.table)
     with published.unpacked(chosen.archive) as models:
         make(chosen, pathlib.Path(options.out).resolve(), models,
-             ["--jobs", options.jobs] if options.jobs else [])
+             ["--jobs", options.jobs] if options.jobs else [], options.set == ALL)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "foretell/cost.h"
@@ -180,23 +181,22 @@ TermTable TermsOfKernels(const OperatorGraph& graph, const TermContext& context,
   return table;
 }
 
-TermTable TermsOfGraph(const OperatorGraph& graph, const TermContext& context,
-                       std::vector<cost::Kernel> kernels) {
+/// Kernels with their edges, and the totals.
+KernelSums AddGraph(const OperatorGraph& graph, const TermContext& context,
+                    std::vector<cost::Kernel> kernels, TermTable& table) {
   const KernelView view = ViewOf(context, /*portable=*/true);
   const KernelSums sums =
       SumsOf(graph, cost::MergeEqual(kernels), view.machine);
   std::erase_if(kernels, &cost::IsOnlyALaunch);
   KernelEdges edges = EdgesOfKernels(graph, kernels);
   const KernelGraph merged = MergeAlike({std::move(kernels), std::move(edges)});
-  TermTable table;
   for (const cost::Kernel& kernel : merged.kernels) {
     AddKernel(kernel, view, table);
   }
   table.sources = merged.edges.sources;
   table.targets = merged.edges.targets;
-  AddPlainTerms(sums, table);
   table.totals = TotalsOf(sums, context.run);
-  return table;
+  return sums;
 }
 
 }  // namespace
@@ -212,7 +212,11 @@ TermTable PortableKernelTerms(const OperatorGraph& graph,
 
 TermTable KernelGraphTerms(const OperatorGraph& graph,
                            const TermContext& context) {
-  return TermsOfGraph(graph, context, ForwardKernels(graph, context.run));
+  TermTable table;
+  AddPlainTerms(
+      AddGraph(graph, context, ForwardKernels(graph, context.run), table),
+      table);
+  return table;
 }
 
 TermTable StepKernelTerms(const OperatorGraph& graph,
@@ -220,10 +224,13 @@ TermTable StepKernelTerms(const OperatorGraph& graph,
   const CostOptions options{.run = context.run};
   cost::LaunchedStep step = cost::LaunchStep(graph, options);
   const CostEstimate estimate =
-      cost::EstimateAtFullClock(step, context.device, options);
-  TermTable table = TermsOfGraph(graph, context, std::move(step.kernels));
-  AddPlainTerm(kWaitClass, std::max(0.0, estimate.latency_ms - estimate.gpu_ms),
-               table);
+      cost::EstimateLaunched(step, context.device, options);
+  TermTable table;
+  AddGraph(graph, context, std::move(step.kernels), table);
+  const double work_ms =
+      std::accumulate(table.amounts.begin(), table.amounts.end(), 0.0);
+  AddPlainTerm(kLaunchClass, std::max(0.0, estimate.gpu_ms - work_ms), table);
+  AddPlainTerm(kWaitClass, estimate.waiting_ms, table);
   return table;
 }
 

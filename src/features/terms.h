@@ -97,8 +97,9 @@ TermTable PortableKernelTerms(const OperatorGraph& graph,
 TermTable KernelGraphTerms(const OperatorGraph& graph,
                            const TermContext& context);
 /// Time of a whole step in ms, for TermSet::kStepKernels: the kernels of all
-/// its phases as in KernelGraphTerms, and how long the GPU waits by the cost
-/// model. Throws as EstimateCost too.
+/// its phases as in KernelGraphTerms, what the GPU needs beyond their work
+/// (launches above all), and how long it waits for the host: in sum the cost
+/// model's. Throws as EstimateCost too.
 TermTable StepKernelTerms(const OperatorGraph& graph,
                           const TermContext& context);
 /// Memory of training in MiB: the segments that one step from an empty

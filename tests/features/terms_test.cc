@@ -127,6 +127,8 @@ phase backward
       EstimateCost(graph, TermsDevice(), {.run = context.run});
   EXPECT_GT(estimate.waiting_ms, 0);
   EXPECT_NEAR(AmountOf(step, kWaitClass), estimate.waiting_ms, 1e-5);
+  EXPECT_NEAR(std::accumulate(step.amounts.begin(), step.amounts.end(), 0.0),
+              estimate.latency_ms, 1e-5);
 }
 
 TEST(ReplayTerms, GiveCachedSegmentsBackOnAFullDevice) {
