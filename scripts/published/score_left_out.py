@@ -2,15 +2,15 @@
 """Judges one network over all measured latencies by what it did not learn from.
 
     scripts/published/score_left_out.py DATASET --out RUNS [--folds KIND...]
-        [--variants NAME...] [--by source|device|mode] [--seed N]
+        [--variants NAME...] [--by source|device|family|bound] [--seed N]
 
 DATASET is that of `make_label_set.py all-latency`. For each kind of fold (sources,
 devices, families) `foretell cross-validate` trains `step-kernels` without each part in
-turn; folds in RUNS are not repeated. Prints, per source, the rows and the median and mean
-absolute error in percent of the analytic model, of the network, and of the geometric mean
-of both. Variants leave something out of the network: `edges`, `physics` (kernels have no
-amounts of the cost model, as an MLP of operators' features has), `device` (figures of the
-device), or a source by its name: the network then never learns from it.
+turn; folds in RUNS are not repeated. Prints, per source (--by: or device, family,
+or whether host or GPU decides), the rows, and the median and mean absolute error and the signed median, in percent, of the
+analytic model, of the network, and of the geometric mean of both.
+Variants leave something out of the network: `lean` figures of the device and the second
+stage, `edges` who reads what.
 """
 
 import argparse
@@ -24,17 +24,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import foretell  # noqa: E402
 import published  # noqa: E402
 
-RECIPE = ("--network", "step-kernels", "--device-features", "--source-balance", "0.5",
-          "--epochs", "16")
+RECIPE = ("--network", "step-kernels", "--source-balance", "0.5")
 VARIANTS = {
-    "network": RECIPE,
-    "edges": (*RECIPE, "--edges", "none"),
-    "device": tuple(word for word in RECIPE if word != "--device-features"),
-    "physics": ("--network", "pmgns", "--device-features", "--hidden", "32",
-                "--epochs", "8", "--learning-rate", "4e-3", "--schedule", "cosine",
-                "--warmup", "0.5", "--batch-size", "16", "--huber-delta", "0.1",
-                "--decoupled-weight-decay", "--weight-decay", "0.01", "--clip", "0.1")}
+    "network": (*RECIPE, "--device-features", "--epochs", "12"),
+    "lean": (*RECIPE, "--heads", "0", "--epochs", "6"),
+    "edges": (*RECIPE, "--device-features", "--epochs", "12", "--edges", "none")}
 FOLDS = {"source": 8, "device": 6, "family": 4}
+HOST_BOUND = 0.75
+# Those of score_a100.py.
+A100_SOURCES = {"hf-perf-docs", "inceptionnext", "migperf", "neusight", "nvidia-dle",
+                "parvagpu", "sam-fast", "vmamba"}
 # A row of predictions.csv, apart from what was predicted.
 KEY = ("model", "batch", "device", "environment", "source", "label")
 
@@ -53,11 +52,12 @@ def read(path):
                 for row in csv.DictReader(file)}
 
 
-def analytic(options):
-    path = options.out / "analytic.csv"
+def analytic(options, host="python"):
+    path = options.out / f"analytic-{host}.csv"
     if not path.exists():
         options.out.mkdir(parents=True, exist_ok=True)
-        foretell.run("evaluate", *samples(options.dataset), "--analytic", "--csv", path)
+        foretell.run("evaluate", *samples(options.dataset), "--analytic", "--host", host,
+                     "--csv", path)
     return read(path)
 
 
@@ -70,15 +70,28 @@ def left_out(options, folds, variant):
     return read(out / "predictions.csv")
 
 
+def bounds(options, prior):
+    """By row whether a host in C++, 2.8 times as fast, would make it much shorter."""
+    if options.by != "bound":
+        return {}
+    return {key: "host" if fast < HOST_BOUND * prior[key][0] else "GPU"
+            for key, (fast, _) in analytic(options, "cpp").items()}
+
+
 def errors_by(options, predicted, prior):
     """By source or the like: errors of the prior, of the network and of their mean."""
-    groups = collections.defaultdict(list)
+    groups, bound = collections.defaultdict(list), bounds(options, prior)
     for key, (value, row) in predicted.items():
         label, base = float(row["label"]), prior[key][0]
         one = [forecast / label - 1 for forecast in
                (base, value, math.sqrt(base * value))]
-        groups[row[options.by]].append(one)
-        groups["all"].append(one)
+        part = bound.get(key) or row[options.by]
+        names = [part, "all"]
+        if row["source"] in A100_SOURCES:
+            names += ["all runs on A100s",
+                      *([f"{part}, A100s"] if bound else [])]
+        for name in names:
+            groups[name].append(one)
     return groups
 
 
@@ -88,7 +101,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--folds", nargs="+", choices=FOLDS, default=list(FOLDS))
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=["network"])
-    parser.add_argument("--by", choices=("source", "device", "family"),
+    parser.add_argument("--by", choices=("source", "device", "family", "bound"),
                         default="source")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -99,7 +112,7 @@ def main():
             print(f"\n| {variant}, {folds} left out | rows | analytic: median | mean | "
                   "signed | learned: median | mean | signed | of both: median | mean | "
                   "signed |\n|---|---|---|---|---|---|---|---|---|---|---|")
-            for name, errors in sorted(groups.items(), key=lambda one: one[0] == "all"):
+            for name, errors in sorted(groups.items(), key=lambda one: one[0].startswith("all")):
                 cells = " | ".join(published.error_cells(column)
                                    for column in zip(*errors))
                 print(f"| {name} | {len(errors)} | {cells} |")
