@@ -185,7 +185,10 @@ class ExportedInstance final : public ProgramInstance {
     std::string place;
     std::string name;
     if (node != nullptr) {
-      if (!node->source.empty()) place = fmt::format(" (at {})", node->source);
+      if (!node->stack.empty()) {
+        const SourceLine& user = node->stack.front();
+        place = fmt::format(" (at {}:{})", user.file, user.line);
+      }
       if (what.find("::") == std::string::npos) name = node->target + ": ";
     }
     return Error(code, fmt::format("{}: {}{}{}{}", contents_->path, name, what,

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "frontends/exported/source_lines.h"
 #include "src/program/size_expression.h"
 
 namespace foretell::exported {
@@ -38,10 +39,11 @@ struct Node {
   std::string target;  ///< "torch.ops.aten.conv2d.default", "_operator.add".
   std::string scope;   ///< Path of the module: "layer1.0.conv1".
   std::vector<std::string> calls;  ///< Modules that run, outermost first.
-  std::string source;  ///< Line of the user's code: "model.py:12", or empty.
+  std::vector<SourceLine> stack;   ///< Frames that run, outermost first.
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;  ///< Slots, lists of slots, or constants.
   std::vector<int> dies;          ///< Slots that no later node reads.
+  std::vector<int> forgotten;     ///< Read before, but held by a name till now.
 };
 
 /// A list of calls; each reads results of earlier ones.

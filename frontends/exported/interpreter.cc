@@ -149,6 +149,7 @@ void Interpreter::Count() {
 
 void Interpreter::RunNode(const Node& node, Frame& frame) {
   Count();
+  Release(node.forgotten, frame);
   if (mode_.Skips(node)) return Release(node.dies, frame);
   if (IsCheck(node.target)) {
     RequireHolds(node, frame);

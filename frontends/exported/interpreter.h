@@ -17,7 +17,7 @@ namespace foretell::exported {
 inline constexpr std::int64_t kMostCalls = 1'000'000;
 
 /// Runs graphs node by node, through LibTorch's dispatcher. Values die after
-/// the last node that reads them.
+/// the last node that reads them, or when no name of Python holds them.
 class Interpreter {
  public:
   /// Makes tensors on `device`.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontends/exported/frame_names.h"
 #include "frontends/exported/read_argument.h"
 
 namespace foretell::exported {
@@ -50,21 +51,6 @@ std::vector<std::string> CallsOf(std::string_view modules) {
     modules.remove_prefix(std::min(one.size() + 1, modules.size()));
   }
   return calls;
-}
-
-/// "model.py:12" of the first line, which is the outermost call.
-std::string SourceOf(std::string_view trace) {
-  constexpr std::string_view kFile = "File \"";
-  constexpr std::string_view kLine = "\", line ";
-  const std::size_t begin = trace.find(kFile);
-  if (begin == std::string_view::npos) return {};
-  trace.remove_prefix(begin + kFile.size());
-  const std::size_t end = trace.find(kLine);
-  if (end == std::string_view::npos) return {};
-  std::string_view file = trace.substr(0, end);
-  file.remove_prefix(file.rfind('/') + 1);
-  trace.remove_prefix(end + kLine.size());
-  return fmt::format("{}:{}", file, trace.substr(0, trace.find(',')));
 }
 
 class GraphReader {
@@ -139,18 +125,26 @@ class GraphReader {
       node.calls = CallsOf(text);
     }
     if (const Json* trace = document_.Find(*metadata, "stack_trace")) {
-      node.source = SourceOf(document_.ToText(*trace));
+      node.stack = SourceLinesOf(document_.ToText(*trace));
     }
   }
 
-  /// Notes for every slot after which node it dies, and marks results and
-  /// inputs that are never read.
+  /// Notes for every slot after which node it dies, or before which node the
+  /// last name lets go of it, and marks results and inputs that are never used.
   static void NoteLastUses(Graph& graph) {
+    std::vector<std::vector<int>> forgotten(graph.nodes.size() + 1);
+    const std::vector<std::size_t> ends = NamesEnd(graph);
+    for (std::size_t slot = 0; slot < ends.size(); ++slot) {
+      if (ends[slot] > 0) {
+        forgotten[ends[slot]].push_back(static_cast<int>(slot));
+      }
+    }
     std::vector<bool> is_read(static_cast<std::size_t>(graph.num_slots));
     const auto read = [&](int slot) {
       is_read[static_cast<std::size_t>(slot)] = true;
     };
     for (const Argument& output : graph.outputs) ForEachSlot(output, read);
+    std::ranges::for_each(forgotten.back(), read);
     for (std::size_t i = graph.nodes.size(); i-- > 0;) {
       Node& node = graph.nodes[i];
       for (Argument& output : node.outputs) ForgetUnread(output, is_read);
@@ -160,6 +154,11 @@ class GraphReader {
           node.dies.push_back(slot);
           read(slot);
         });
+      }
+      for (const int slot : forgotten[i]) {
+        if (is_read[static_cast<std::size_t>(slot)]) continue;
+        node.forgotten.push_back(slot);
+        read(slot);
       }
     }
     for (const Argument& input : graph.inputs) {

@@ -34,21 +34,34 @@ class Classified(nn.Module):
         return functional.cross_entropy(getattr(y, "logits", y), labels)
 
 
+class ShiftedLoss(nn.Module):
+    """ForCausalLMLoss of transformers 4.46, a module so that the stacks of an export
+    show its variables; its caller holds the logits that it casts."""
+
+    def __init__(self, casts):
+        super().__init__()
+        self.casts = casts
+
+    def forward(self, logits, labels):
+        if self.casts:
+            logits = logits.float()
+        shifted = logits[:, :-1].contiguous()
+        labels = labels[:, 1:].contiguous()
+        shifted = shifted.view(-1, shifted.size(-1))
+        labels = labels.view(-1)
+        return functional.cross_entropy(shifted, labels)
+
+
 class NextToken(nn.Module):
-    """A causal language model with the loss of transformers 4.4x; its labels are the
-    tokens themselves."""
+    """A causal language model with its loss; the labels are the tokens themselves."""
 
     def __init__(self, net, casts):
         super().__init__()
-        self.net, self.casts = net, casts
+        self.net, self.loss = net, ShiftedLoss(casts)
 
     def forward(self, ids):
         logits = self.net(input_ids=ids, use_cache=False).logits
-        if self.casts:
-            logits = logits.float()
-        logits = logits[:, :-1].contiguous()
-        return functional.cross_entropy(logits.view(-1, logits.size(-1)),
-                                        ids[:, 1:].contiguous().view(-1))
+        return self.loss(logits, ids)
 
 
 class Summed(nn.Module):

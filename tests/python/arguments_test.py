@@ -1,5 +1,6 @@
 """What modules are called with lives until they return, as in Python, where the
-caller's frame and nn.Module.__call__ hold it. PyTorch itself is asked."""
+caller's frame and nn.Module.__call__ hold it; so do the variables of forward() until
+they are assigned again. PyTorch itself is asked."""
 
 import pathlib
 import sys
@@ -91,6 +92,37 @@ class Asks(nn.Module):
         return self.two(self.one(x.neg(), mask=x.cos()))
 
 
+class Variables(nn.Module):
+    """`wide` and the first `deep` are not read after the lines below them."""
+
+    def forward(self, x):
+        wide = torch.cat([x, x, x], -1)
+        y = wide.unflatten(-1, (3, -1)).sum(-2)
+        y = y.sigmoid()
+        left, right = torch.cat([y, y], -1).chunk(2, -1)
+        y = left * right
+        deep = torch.cat([y, y, y, y], -1)
+        deep = deep.unflatten(-1, (4, -1)).sum(-2)
+        return deep + y
+
+
+class VariablesInALoop(nn.Module):
+    """Each round lets go of the last one's."""
+
+    def __init__(self, depth):
+        super().__init__()
+        self.blocks = nn.ModuleList(Variables() for _ in range(depth))
+        self.act = nn.GELU()
+
+    def forward(self, x):
+        first = x * 2
+        for block in self.blocks:
+            x = block(x)
+            x += self.act(self.act(first))
+        x = self.act(self.act(x))
+        return x
+
+
 class Census(StorageCensus):
 
     def results_of(self, func, results):
@@ -115,18 +147,21 @@ def peak_foretold(answer):
 class Arguments(unittest.TestCase):
     NETWORKS = (InAList(256, 3), InARow(256, 3), Asks(256),
                 nn.Sequential(Twice(), InARow(512, 2), nn.Tanh(), InAList(512, 2)))
+    WITH_VARIABLES = (Variables(), VariablesInALoop(3),
+                      nn.Sequential(nn.Tanh(), Variables(), nn.Tanh()))
     INPUT = torch.zeros(8, 512, 256)
 
-    def expect(self, open_file):
+    def expect(self, open_file, networks=NETWORKS):
         """Blocks of 512 bytes are what weights take more than their bytes."""
-        for module in self.NETWORKS:
+        for module in networks:
             with self.subTest(module=module):
                 self.assertAlmostEqual(
                     peak_foretold(open_file(module.eval().to_empty(device="cpu"))),
                     peak_in_python(module, self.INPUT), delta=0.02)
 
     def test_of_a_module(self):
-        self.expect(lambda module: foretell.predict(module, self.INPUT))
+        self.expect(lambda module: foretell.predict(module, self.INPUT),
+                    self.NETWORKS + self.WITH_VARIABLES)
 
     def test_of_a_trace(self):
         def of_trace(module):
