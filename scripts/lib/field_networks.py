@@ -53,14 +53,18 @@ class ShiftedLoss(nn.Module):
 
 
 class NextToken(nn.Module):
-    """A causal language model with its loss; the labels are the tokens themselves."""
+    """A causal language model with its loss; the labels are the tokens themselves. Who
+    makes floats of the logits, "loss", "model" or nobody, is the model's code."""
 
-    def __init__(self, net, casts):
+    def __init__(self, net, caster):
         super().__init__()
-        self.net, self.loss = net, ShiftedLoss(casts)
+        self.net, self.caster = net, caster
+        self.loss = ShiftedLoss(caster == "loss")
 
     def forward(self, ids):
         logits = self.net(input_ids=ids, use_cache=False).logits
+        if self.caster == "model":
+            logits = logits.float()
         return self.loss(logits, ids)
 
 
@@ -113,9 +117,9 @@ def hugging_face(config, model, **fields):
     return getattr(transformers, model)(made)
 
 
-def causal(config, model, casts=True, dtype=torch.bfloat16, **fields):
+def causal(config, model, caster="loss", dtype=torch.bfloat16, **fields):
     net = hugging_face(config, model, **fields)
-    return NextToken(net, casts).to(dtype), text(1), True
+    return NextToken(net, caster).to(dtype), text(1), True
 
 
 def mistral():
@@ -125,22 +129,23 @@ def mistral():
 
 def powerlm():
     return causal(
-        "GraniteConfig", "GraniteForCausalLM", vocab_size=49152, hidden_size=2304,
-        intermediate_size=9216, num_hidden_layers=40, num_attention_heads=36,
-        num_key_value_heads=36, tie_word_embeddings=True, embedding_multiplier=12.0,
-        logits_scaling=9.0, residual_multiplier=0.22, attention_multiplier=0.015625)
+        "GraniteConfig", "GraniteForCausalLM", caster="model", vocab_size=49152,
+        hidden_size=2304, intermediate_size=9216, num_hidden_layers=40,
+        num_attention_heads=36, num_key_value_heads=36, tie_word_embeddings=True,
+        embedding_multiplier=12.0, logits_scaling=9.0, residual_multiplier=0.22,
+        attention_multiplier=0.015625)
 
 
 def santacoder():
     return causal(
-        "GPTBigCodeConfig", "GPTBigCodeForCausalLM", casts=False, vocab_size=49280,
+        "GPTBigCodeConfig", "GPTBigCodeForCausalLM", caster="nobody", vocab_size=49280,
         n_embd=2048, n_layer=24, n_head=16, n_positions=2048, multi_query=True)
 
 
 def mixtral():
     net = hugging_face("MixtralConfig", "MixtralForCausalLM", sliding_window=None)
     net.config._experts_implementation = "grouped_mm"
-    return NextToken(net, True).to(torch.bfloat16), text(1), True
+    return NextToken(net, "loss").to(torch.bfloat16), text(1), True
 
 
 def llama2(dtype):
@@ -148,7 +153,7 @@ def llama2(dtype):
 
 
 def gpt2(**fields):
-    return causal("GPT2Config", "GPT2LMHeadModel", casts=False, dtype=torch.float32,
+    return causal("GPT2Config", "GPT2LMHeadModel", caster="nobody", dtype=torch.float32,
                   attention="eager", **fields)
 
 
