@@ -71,6 +71,7 @@ constexpr GroupRow kRows[] = {
     {"--host", kAdvanced},
     {"--host-memory", kAdvanced},
     {"--jobs", kAdvanced},
+    {"--keep-result", kAdvanced},
     {"--link", kAdvanced},
     {"--method", kAdvanced},
     {"--mig-rule", kAdvanced},

@@ -25,6 +25,20 @@ void AddSwitch(CLI::App& command, const std::string& flag, bool& value,
       ->default_str(value ? "on" : "off");
 }
 
+/// What is trained of a network.
+void AddTrainedFlags(CLI::App& command, TrainingLoop& loop) {
+  command.add_option(
+      "--trainable", loop.trainable,
+      "Train only parameters whose names match this regular expression");
+  command.add_option_function<std::string>(
+      "--lora",
+      [&loop](const std::string& text) {
+        loop.lora = ParseLora("--lora", text);
+      },
+      "LoRA adapters, their rank and the linear layers whose weights' names "
+      "match: r=16,targets=q_proj|v_proj; nothing else is trained");
+}
+
 }  // namespace
 
 LoraSpec ParseLora(const std::string& flag, const std::string& text) {
@@ -51,22 +65,16 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
             "Fused optimizer step, for sgd, momentum, adam, adamw and adagrad");
   AddSwitch(command, "--set-to-none", loop.set_to_none,
             "Drop gradients in zero_grad(); off: fill them with zeros");
+  command.add_flag("--keep-result", loop.keep_result,
+                   "Inference in a loop of y = net(x): the last result lives "
+                   "until the next one exists");
   command
       .add_option("--accumulate", loop.accumulation,
                   "Batches whose gradients are accumulated before the "
                   "optimizer runs: forward and backward passes per step")
       ->check(AboveZero())
       ->capture_default_str();
-  command.add_option(
-      "--trainable", loop.trainable,
-      "Train only parameters whose names match this regular expression");
-  command.add_option_function<std::string>(
-      "--lora",
-      [&loop](const std::string& text) {
-        loop.lora = ParseLora("--lora", text);
-      },
-      "LoRA adapters, their rank and the linear layers whose weights' names "
-      "match: r=16,targets=q_proj|v_proj; nothing else is trained");
+  AddTrainedFlags(command, loop);
   command.add_option(
       "--recompute", loop.recompute,
       "Activation checkpointing of the modules at this path, e.g. 'blocks.*', "
@@ -86,6 +94,7 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
   if (!loop.foreach) words.emplace_back("--foreach off");
   if (loop.fused) words.emplace_back("--fused on");
   if (!loop.set_to_none) words.emplace_back("--set-to-none off");
+  if (loop.keep_result) words.emplace_back("--keep-result");
   if (loop.accumulation != 1) {
     words.push_back(fmt::format("--accumulate {}", loop.accumulation));
   }

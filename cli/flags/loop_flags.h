@@ -13,9 +13,9 @@ namespace foretell::cli {
 /// else; `flag` begins the message.
 LoraSpec ParseLora(const std::string& flag, const std::string& text);
 
-/// Adds --foreach, --fused, --set-to-none, --accumulate, --trainable, --lora,
-/// --recompute and --parallel: how a training step is written. `loop` must
-/// outlive the command.
+/// Adds --foreach, --fused, --set-to-none, --keep-result, --accumulate,
+/// --trainable, --lora, --recompute and --parallel: how a loop is written.
+/// `loop` must outlive the command.
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop);
 
 /// The flags that differ from PyTorch's default: "--foreach off".

@@ -90,7 +90,7 @@ const std::vector<PartnerRow>& Rows() {
        kTraining},
       {"",
        kFlags,
-       {"--grad"},
+       {"--grad", "--keep-result"},
        [](G given) {
          return !given.Trains() || given.Is("--mode", "inference");
        },

@@ -16,7 +16,8 @@ struct LoraSpec {
   bool operator==(const LoraSpec&) const = default;
 };
 
-/// Options of a training step. The defaults are PyTorch's.
+/// How a loop runs its steps, of training if nothing else is stated. The
+/// defaults are PyTorch's.
 struct TrainingLoop {
   /// The optimizer runs over whole lists of tensors (`foreach`), PyTorch's
   /// default on GPUs; false: over one parameter at a time.
@@ -27,6 +28,10 @@ struct TrainingLoop {
   /// zero_grad() drops gradients; false: it fills them with zeros, and the
   /// backward pass adds to them.
   bool set_to_none = true;
+  /// In inference the results of a pass, and what autograd keeps for them, live
+  /// until those of the next pass exist, as in a loop of `y = net(x)`; a
+  /// training loop always does so.
+  bool keep_result = false;
   /// Batches whose gradients are accumulated per run of the optimizer, >= 1.
   int accumulation = 1;
   /// Trains only parameters whose names this regular expression (RE2) matches

@@ -40,6 +40,7 @@ class Options(TypedDict, total=False):
     foreach: bool
     fused: bool
     set_to_none: bool
+    keep_result: bool
     accumulate: int
     trainable: str
     lora: str

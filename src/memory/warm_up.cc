@@ -24,7 +24,7 @@ class WarmUp {
     start_ = {schedule.begin(), begin};
     step_ = {begin, schedule.end()};
     lasting_ = LastingWorkspaces(step_);
-    if (IsTraining()) FindForeign();
+    FindForeign();
   }
 
   std::vector<ScheduledEvent> Make() {
@@ -35,8 +35,6 @@ class WarmUp {
   }
 
  private:
-  bool IsTraining() const { return graph_.info().mode == Mode::kTraining; }
-
   TensorRole RoleOf(const ScheduledEvent& event) const {
     return graph_.storage(event.storage).role;
   }
@@ -46,23 +44,24 @@ class WarmUp {
                                                   : Leaving::kResult;
   }
 
-  /// What the step frees without having made it.
+  /// What the step frees without having made it, except for sources.
   void FindForeign() {
     std::set<std::int64_t> born;
     for (const ScheduledEvent& event : step_) {
       const std::int64_t id = event.allocation.id;
       if (event.IsBirth()) {
         born.insert(id);
-      } else if (!born.contains(id)) {
+      } else if (!born.contains(id) && !IsSource(RoleOf(event))) {
         foreign_.insert(id);
       }
     }
   }
 
   /// Sources and what else outlives the steps; states of the optimizer wait.
-  /// Inference has no other: all that comes before it is its own.
+  /// A single pass of inference has no other: all that comes before it is its
+  /// own.
   void AddStanding() {
-    if (!IsTraining()) {
+    if (graph_.info().mode != Mode::kTraining && foreign_.empty()) {
       result_ = start_;
       return;
     }
@@ -140,8 +139,7 @@ class WarmUp {
   }
 
   bool IsForeignFree(const ScheduledEvent& event) const {
-    return !event.IsBirth() && foreign_.contains(event.allocation.id) &&
-           !IsSource(RoleOf(event));
+    return !event.IsBirth() && foreign_.contains(event.allocation.id);
   }
 
   const OperatorGraph& graph_;

@@ -175,10 +175,8 @@ class Tracer {
 
   Trace Infer() {
     const c10::InferenceMode inference;
-    Enter(Phase::kForward, TensorRole::kActivation);
     if (options_.run.autocast) RequireGradients(*instance_);
-    const std::vector<at::Tensor> outputs = Forward();
-    return Finish(outputs);
+    return Finish(LastPass());
   }
 
   /// Ends with the results alive, and with what autograd keeps for as long as
@@ -186,10 +184,24 @@ class Tracer {
   Trace InferWithGradMode() {
     const at::AutoGradMode records(true);
     RequireGradients(*instance_);
-    Enter(Phase::kForward, TensorRole::kActivation);
-    const std::vector<at::Tensor> outputs = Forward();
+    const std::vector<at::Tensor> outputs = LastPass();
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     return Finish(outputs);
+  }
+
+  /// Results of the only pass, or of the one after the pass whose results live
+  /// until then (keep_result).
+  std::vector<at::Tensor> LastPass() {
+    Enter(Phase::kForward, TensorRole::kActivation);
+    std::vector<at::Tensor> outputs;
+    if (options_.loop.keep_result) {
+      recorder_.RecordNodes(false);
+      outputs = Forward();
+      recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
+      recorder_.RecordNodes(true);
+    }
+    outputs = Forward();
+    return outputs;
   }
 
   std::vector<at::Tensor> Forward() {

@@ -247,6 +247,8 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
   EXPECT_EQ(loop.recompute, "blocks.*");
   EXPECT_EQ(ParseModel("a.pt2 --mode training").ToStep({}).options.loop,
             TrainingLoop{});
+  EXPECT_TRUE(
+      ParseModel("a.pt2 --keep-result").ToTraceOptions().loop.keep_result);
 }
 
 TEST(ModelOptions, RefuseAdaptersWithoutARankOrTargets) {

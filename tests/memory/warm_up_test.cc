@@ -70,6 +70,21 @@ TEST(WarmUp, OfInferenceLeavesItsWorkspaceAndNoResult) {
       " +x +y* +cublas* +z* -y* -z* +y +z -y");
 }
 
+TEST(WarmUp, OfALoopThatKeepsItsResultLeavesItToTheNextPass) {
+  EXPECT_EQ(Events(R"(graph "i"
+%x = input f32[4,4]
+%y = relu(%x) : f32[4,4]
+%z = mm(%y, %x) : f32[4,4]
+output %z
+timeline
+scratch old saved bytes=64
+start: +%x +old
+0: +%y
+1: +%z -%y -old
+)"),
+            " +x +y* +cublas* +z* -y* +y +z -y -z");
+}
+
 // The peak is that of the first operator, which comes before any product.
 TEST(WarmUp, OfInferenceCountsCublasWhereItComesLast) {
   const MemoryBreakdown memory =

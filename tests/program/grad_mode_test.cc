@@ -62,6 +62,23 @@ TEST(GradMode, KeepsWhatABackwardPassWouldNeed) {
   EXPECT_EQ(LiveBytesAfter(plain, 2), kBytesOfSources + kResultBytes);
 }
 
+TEST(GradMode, TheLastResultKeepsItsTensorsUntilTheNextExists) {
+  const OperatorGraph recorded =
+      TraceIt(WithRelu(),
+              {.run = {.grad_mode = true}, .loop = {.keep_result = true}})
+          .graph;
+  EXPECT_THAT(TargetsOf(recorded), ElementsAre("linear", "relu", "linear"));
+  EXPECT_EQ(LiveBytesAfter(recorded, 1),
+            kBytesOfSources + 2 * kHiddenBytes + kResultBytes);
+  EXPECT_EQ(LiveBytesAfter(recorded, 2),
+            kBytesOfSources + kHiddenBytes + kResultBytes);
+  const OperatorGraph plain =
+      TraceIt(WithRelu(), {.loop = {.keep_result = true}}).graph;
+  EXPECT_EQ(LiveBytesAfter(plain, 1),
+            kBytesOfSources + kHiddenBytes + kResultBytes);
+  EXPECT_EQ(LiveBytesAfter(plain, 2), kBytesOfSources + kResultBytes);
+}
+
 TEST(GradMode, DoesNotDependOnTheCallersMode) {
   const at::AutoGradMode off(false);
   const OperatorGraph graph =
