@@ -27,12 +27,13 @@
 // multiplies less per cycle.
 //
 // Rows that do not begin on a multiple of 16 bytes are loaded in pieces of 4 or
-// 2 bytes (the align2 and align1 kernels of cuBLAS): an H100 multiplies 3001 x
-// 3001 matrices of BF16 five times slower than those of 3008 x 3008. Tiles of
-// 64 x 64 to 256 x 128, of elements of 2 and of 4 bytes, load 2.4 to 3.9 pieces
-// per cycle of a multiprocessor there (kinds.jsonl.gz), and 4.8 on an A100, if
-// that is what makes training steps with 50,265 words slower
-// (score_transformers.py: BartForCausalLM, TrOCRForCausalLM).
+// 2 bytes (the align2 and align1 kernels of cuBLAS): an H100 needs three times
+// as long for 3001 x 3001 matrices of BF16 as for those of 4096 x 4096, which
+// multiply 2.5 times as much. Tiles of 64 x 64 to 256 x 128, of elements of 2
+// and of 4 bytes, load 2.4 to 3.9 pieces per cycle of a multiprocessor there
+// (kinds.jsonl.gz), and 4.8 on an A100, if that is what makes training steps
+// with 50,265 words slower (score_transformers.py: BartForCausalLM,
+// TrOCRForCausalLM).
 //
 // Kernels for convolutions on tensor cores have no start of their own: it is
 // part of the share in tensor_convolution.cc. Those on FP32 lanes have tiles as
