@@ -6,16 +6,16 @@
 Takes the published runs of scripts/lib/interval_rows.py with their analytic
 predictions: of timm's throughput every N-th row (default 60), of strangers' reports
 those that need an export only if FOLDER has it. Prints in Markdown, for each regime,
-rows and sources; the factors below and above a prediction that
-src/answer/interval_width.cc has; the percentage of rows that the factors fitted to the
-other sources hold, and their median width (upper over lower end). A factor is a
-quantile in which a source weighs as the square root of its rows; of the quantiles the
-table takes those of the smallest width that hold 88 % of the sources left out, and 5 %
-at either end if none do. What one operator adds, in proportion to the square root of
-the sum of the operators' squared shares of GPU time, is fitted to KernelBench's
-operators and chains; the spread of hosts to rows that the host decides; both beyond
-what the factors of a network explain. --rows keeps what was collected in FILE, and
-reads it if it is there. Needs torch.
+rows and sources; the median and mean absolute error in percent; the factors below and
+above a prediction that src/answer/interval_width.cc has; the percentage of rows that the
+factors fitted to the other sources hold, and their median width (upper over lower end).
+A factor is a quantile in which a source weighs as the square root of its rows; of the
+quantiles the table takes those of the smallest width that hold 88 % of the sources left
+out, and 5 % at either end if none do. What one operator adds, in proportion to the
+square root of the sum of the operators' squared shares of GPU time, is fitted to
+KernelBench's operators and chains; the spread of hosts to rows that the host decides;
+both beyond what the factors of a network explain. --rows keeps what was collected in
+FILE, and reads it if it is there. Needs torch.
 """
 
 import argparse
@@ -162,7 +162,10 @@ def print_regime(regime, rows):
     beyond = min(enough, key=lambda one: outcomes[one][1], default=(0.05, 0.05))
     held, width = outcomes[beyond]
     factors = fitted(needed.values(), beyond)
-    print(f"| {regime.title} | {sum(map(len, groups.values()))} | {len(groups)} | "
+    errors = [100 * abs(math.expm1(-row.residual))
+              for members in groups.values() for row in members]
+    print(f"| {regime.title} | {len(errors)} | {len(groups)} | "
+          f"{statistics.median(errors):.1f} | {statistics.fmean(errors):.1f} | "
           f"{factors[0]:.2f} | {factors[1]:.2f} | {100 * held:.0f} | ×{width:.2f} |")
     return factors
 
@@ -175,8 +178,8 @@ def main():
     options = parser.parse_args()
     published.need(published.TABLES, published.MODELS)
     rows = interval_rows.kept(options)
-    print("| regime | rows | sources | below | above | held % | width |\n"
-          "|---|---|---|---|---|---|---|")
+    print("| regime | rows | sources | median | mean | below | above | held % | "
+          "width |\n|---|---|---|---|---|---|---|---|---|")
     factors = [print_regime(regime, rows) for regime in networks()]
     for regime in additions(factors[0]):
         print_regime(regime, rows)

@@ -136,7 +136,7 @@ inline constexpr TermLayout kStepKernelLayout = [] {
 inline constexpr TermLayout kReplayLayout = {.target = Target::kMemory,
                                              .num_classes = kNumReplayClasses,
                                              .num_totals = kNumReplayTotals};
-inline constexpr int kKernelListVersion = 3;
+inline constexpr int kKernelListVersion = 4;
 /// In the order of TermSet.
 inline constexpr auto kTermSets = std::to_array<TermSetRow>({
     {TermSet::kKernels, "kernels", kKernelListVersion, kKernelLayout,
