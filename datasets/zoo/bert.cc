@@ -25,17 +25,8 @@ struct BertConfig {
   double dropout = 0.1;
   std::int64_t seq = 128;  ///< Tokens.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("width", width);
-    visit("depth", depth);
-    visit("heads", heads);
-    visit("inner", inner);
-    visit("vocabulary", vocabulary);
-    visit("positions", positions);
-    visit("dropout", dropout);
-    visit("seq", seq);
-  }
+  FORETELL_FIELDS(width, depth, heads, inner, vocabulary, positions, dropout,
+                  seq)
 
   std::vector<InputSpec> Inputs() const {
     return {BatchedInput("tokens", DType::kI64, {seq})};

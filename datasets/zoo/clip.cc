@@ -29,19 +29,8 @@ struct ClipConfig {
   std::int64_t projection = 512;
   std::string tower = "both";  ///< Or "image", "text": its embedding.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("image_width", image_width);
-    visit("image_depth", image_depth);
-    visit("patch_size", patch_size);
-    visit("image_size", image_size);
-    visit("text_width", text_width);
-    visit("text_depth", text_depth);
-    visit("vocabulary", vocabulary);
-    visit("seq", seq);
-    visit("projection", projection);
-    visit("tower", tower);
-  }
+  FORETELL_FIELDS(image_width, image_depth, patch_size, image_size, text_width,
+                  text_depth, vocabulary, seq, projection, tower)
 
   bool HasImages() const { return tower != "text"; }
   bool HasTexts() const { return tower != "image"; }

@@ -31,14 +31,8 @@ struct ConvNextConfig : ImageClassifier {
   double stochastic_depth = 0.1;  ///< Rate of the last block.
   double layer_scale = 1e-6;      ///< Initial scale of a block's branch.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("layers", layers);
-    visit("width", width);
-    visit("stochastic_depth", stochastic_depth);
-    visit("layer_scale", layer_scale);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(layers, width, stochastic_depth, layer_scale, image_size,
+                  channels, classes)
 
   std::shared_ptr<Network> Make() const;
 };

@@ -24,15 +24,8 @@ struct DenseNetConfig : ImageClassifier {
   std::int64_t bottleneck = 4;    ///< Inner channels per growth rate.
   double dropout = 0;
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("layers", layers);
-    visit("growth_rate", growth_rate);
-    visit("width", width);
-    visit("bottleneck", bottleneck);
-    visit("dropout", dropout);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(layers, growth_rate, width, bottleneck, dropout, image_size,
+                  channels, classes)
 
   std::shared_ptr<Network> Make() const;
 };

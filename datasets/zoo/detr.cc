@@ -35,20 +35,8 @@ struct DetrConfig {
   std::int64_t classes = 91;  ///< Without "no object".
   double dropout = 0.1;
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("layers", layers);
-    visit("dilated", dilated);
-    visit("height", height);
-    visit("width", width);
-    visit("hidden", hidden);
-    visit("heads", heads);
-    visit("inner", inner);
-    visit("depth", depth);
-    visit("queries", queries);
-    visit("classes", classes);
-    visit("dropout", dropout);
-  }
+  FORETELL_FIELDS(layers, dilated, height, width, hidden, heads, inner, depth,
+                  queries, classes, dropout)
 
   std::vector<InputSpec> Inputs() const {
     return {BatchedInput("image", DType::kF32, {3, height, width})};

@@ -40,20 +40,9 @@ struct DiffusionUNetConfig {
   /// sizes; 0: neither is an input.
   std::int64_t pooled_width = 0;
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("widths", widths);
-    visit("layers", layers);
-    visit("transformers", transformers);
-    visit("heads", heads);
-    visit("head_width", head_width);
-    visit("linear_projection", linear_projection);
-    visit("channels", channels);
-    visit("image_size", image_size);
-    visit("text_width", text_width);
-    visit("seq", seq);
-    visit("pooled_width", pooled_width);
-  }
+  FORETELL_FIELDS(widths, layers, transformers, heads, head_width,
+                  linear_projection, channels, image_size, text_width, seq,
+                  pooled_width)
 
   std::int64_t TimeWidth() const { return 4 * widths.front(); }
 

@@ -23,15 +23,8 @@ struct EfficientNetConfig : ImageClassifier {
   double stochastic_depth = 0.2;  ///< Rate of a block after the last one.
   double norm_epsilon = 1e-5;
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("width_multiplier", width_multiplier);
-    visit("depth_multiplier", depth_multiplier);
-    visit("dropout", dropout);
-    visit("stochastic_depth", stochastic_depth);
-    visit("norm_epsilon", norm_epsilon);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(width_multiplier, depth_multiplier, dropout, stochastic_depth,
+                  norm_epsilon, image_size, channels, classes)
 
   std::shared_ptr<Network> Make() const;
 

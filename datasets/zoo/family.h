@@ -31,11 +31,9 @@ class Configuration {
 
 /// `Config` is a struct of fields with defaults and
 ///
-///     template <typename Visitor> void Visit(Visitor&& visit);  // fields
+///     FORETELL_FIELDS(field, …)  // All, in the order in which to list them.
 ///     std::vector<InputSpec> Inputs() const;
 ///     std::shared_ptr<Network> Make() const;
-///
-/// where Visit calls `visit("name", field)` for each in declared order.
 template <typename Config>
 class ConfigurationOf final : public Configuration {
  public:
@@ -70,19 +68,13 @@ std::unique_ptr<Configuration> Configure() {
 
 /// An image input `name` f32[batch, channels, size, size].
 InputSpec ImageInput(std::int64_t channels, std::int64_t size);
-/// Base of configurations: the fields that those of image classifiers end with,
-/// and their input.
+
+/// Base of configurations of image classifiers: fields that all have, and their
+/// input.
 struct ImageClassifier {
   std::int64_t image_size = 224;
   std::int64_t channels = 3;
   std::int64_t classes = 1000;
-
-  template <typename Visitor>
-  void VisitImage(Visitor&& visit) {
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
-  }
 
   std::vector<InputSpec> Inputs() const {
     return {ImageInput(channels, image_size)};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -33,12 +34,31 @@ void ParseValue(std::string_view name, std::string_view text,
 [[noreturn]] void RefuseField(std::string_view name,
                               const std::vector<Field>& known);
 
+/// Calls `visit` with each name in `names` ("width, depth") and its value.
+template <typename Visitor, typename... Values>
+void VisitNamed(Visitor& visit, std::string_view names, Values&... values) {
+  const auto next = [&names] {
+    const std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(name.size() + 2, names.size()));
+    return name;
+  };
+  (visit(next(), values), ...);
+}
+
+/// Declares Visit of a struct with these fields: it calls `visit("name",
+/// field)` for each, in this order.
+#define FORETELL_FIELDS(...)                      \
+  template <typename Visitor>                     \
+  void Visit(Visitor&& visit) {                   \
+    VisitNamed(visit, #__VA_ARGS__, __VA_ARGS__); \
+  }
+
 /// All fields of `config`, in the order in which it declares them.
 template <typename Config>
 std::vector<Field> FieldsOf(Config config) {
   std::vector<Field> fields;
-  config.Visit([&](const char* name, const auto& value) {
-    fields.push_back({name, value});
+  config.Visit([&](std::string_view name, const auto& value) {
+    fields.push_back({std::string(name), value});
   });
   return fields;
 }
@@ -47,7 +67,7 @@ std::vector<Field> FieldsOf(Config config) {
 template <typename Config>
 void SetField(Config& config, std::string_view name, std::string_view text) {
   bool found = false;
-  config.Visit([&](const char* candidate, auto& member) {
+  config.Visit([&](std::string_view candidate, auto& member) {
     if (name != candidate) return;
     found = true;
     FieldValue value = member;

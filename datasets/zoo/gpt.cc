@@ -30,17 +30,8 @@ struct GptConfig {
   bool use_cache = true;   ///< Copies keys and values, as for generation.
   std::int64_t seq = 128;  ///< Tokens.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("width", width);
-    visit("depth", depth);
-    visit("heads", heads);
-    visit("vocabulary", vocabulary);
-    visit("positions", positions);
-    visit("dropout", dropout);
-    visit("use_cache", use_cache);
-    visit("seq", seq);
-  }
+  FORETELL_FIELDS(width, depth, heads, vocabulary, positions, dropout,
+                  use_cache, seq)
 
   std::vector<InputSpec> Inputs() const {
     return {BatchedInput("tokens", DType::kI64, {seq})};

@@ -25,11 +25,7 @@ struct InceptionConfig : ImageClassifier {
 
   double dropout = 0.5;
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("dropout", dropout);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(dropout, image_size, channels, classes)
 
   std::shared_ptr<Network> Make() const;
 };

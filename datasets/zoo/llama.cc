@@ -48,24 +48,9 @@ struct LlamaConfig {
   bool all_logits = false;
   std::int64_t seq = 512;  ///< Tokens; ignored in decode, which has one.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("width", width);
-    visit("depth", depth);
-    visit("heads", heads);
-    visit("kv_heads", kv_heads);
-    visit("inner", inner);
-    visit("vocabulary", vocabulary);
-    visit("positions", positions);
-    visit("rotary_base", rotary_base);
-    visit("qkv_bias", qkv_bias);
-    visit("head_norms", head_norms);
-    visit("tied_head", tied_head);
-    visit("phase", phase);
-    visit("cache", cache);
-    visit("all_logits", all_logits);
-    visit("seq", seq);
-  }
+  FORETELL_FIELDS(width, depth, heads, kv_heads, inner, vocabulary, positions,
+                  rotary_base, qkv_bias, head_norms, tied_head, phase, cache,
+                  all_logits, seq)
 
   bool IsDecoding() const { return phase == "decode"; }
   std::int64_t HeadWidth() const { return heads == 0 ? 0 : width / heads; }

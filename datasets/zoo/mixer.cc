@@ -20,15 +20,8 @@ struct MixerConfig : ImageClassifier {
   std::int64_t token_width = 256;     ///< Inner width across patches.
   std::int64_t channel_width = 2048;  ///< Inner width across channels.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("patch_size", patch_size);
-    visit("width", width);
-    visit("depth", depth);
-    visit("token_width", token_width);
-    visit("channel_width", channel_width);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(patch_size, width, depth, token_width, channel_width,
+                  image_size, channels, classes)
 
   std::shared_ptr<Network> Make() const;
 

@@ -17,15 +17,7 @@ struct MlpConfig {
   bool batch_norm = false;          ///< Before each activation.
   double dropout = 0;               ///< After each activation.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("inputs", inputs);
-    visit("hidden", hidden);
-    visit("outputs", outputs);
-    visit("activation", activation);
-    visit("batch_norm", batch_norm);
-    visit("dropout", dropout);
-  }
+  FORETELL_FIELDS(inputs, hidden, outputs, activation, batch_norm, dropout)
 
   std::vector<InputSpec> Inputs() const {
     return {BatchedInput("features", DType::kF32, {inputs})};

@@ -16,12 +16,7 @@ struct MnasNetConfig : ImageClassifier {
   double width_multiplier = 1;
   double dropout = 0.2;
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("width_multiplier", width_multiplier);
-    visit("dropout", dropout);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(width_multiplier, dropout, image_size, channels, classes)
 
   std::shared_ptr<Network> Make() const;
 

@@ -24,13 +24,7 @@ struct PoolFormerConfig : ImageClassifier {
   std::vector<std::int64_t> widths = {64, 128, 320, 512};  ///< Per stage.
   std::int64_t pool_size = 3;                              ///< Odd.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("layers", layers);
-    visit("widths", widths);
-    visit("pool_size", pool_size);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(layers, widths, pool_size, image_size, channels, classes)
 
   std::shared_ptr<Network> Make() const;
 };

@@ -30,17 +30,8 @@ struct RegNetConfig : ImageClassifier {
   double squeeze_ratio = 0;  ///< 0: no channel attention.
   std::int64_t stem_width = 32;
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("depth", depth);
-    visit("initial_width", initial_width);
-    visit("width_slope", width_slope);
-    visit("width_step", width_step);
-    visit("group_width", group_width);
-    visit("squeeze_ratio", squeeze_ratio);
-    visit("stem_width", stem_width);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(depth, initial_width, width_slope, width_step, group_width,
+                  squeeze_ratio, stem_width, image_size, channels, classes)
 
   std::shared_ptr<Network> Make() const;
 };

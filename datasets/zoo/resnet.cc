@@ -21,15 +21,8 @@ struct ResNetConfig : ImageClassifier {
   std::int64_t groups = 1;
   std::int64_t width_per_group = 64;
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("block", block);
-    visit("layers", layers);
-    visit("width", width);
-    visit("groups", groups);
-    visit("width_per_group", width_per_group);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(block, layers, width, groups, width_per_group, image_size,
+                  channels, classes)
 
   std::shared_ptr<Network> Make() const;
 

@@ -28,18 +28,8 @@ struct RnnConfig {
   std::int64_t classes = 0;
   std::int64_t seq = 35;  ///< Steps.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("cell", cell);
-    visit("layers", layers);
-    visit("inputs", inputs);
-    visit("hidden", hidden);
-    visit("bidirectional", bidirectional);
-    visit("dropout", dropout);
-    visit("vocabulary", vocabulary);
-    visit("classes", classes);
-    visit("seq", seq);
-  }
+  FORETELL_FIELDS(cell, layers, inputs, hidden, bidirectional, dropout,
+                  vocabulary, classes, seq)
 
   std::vector<InputSpec> Inputs() const {
     if (vocabulary > 0) return {BatchedInput("tokens", DType::kI64, {seq})};

@@ -32,18 +32,8 @@ struct SamConfig {
   std::int64_t channels_out = 256;
   std::string attention = "sdpa";  ///< Or "eager".
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("width", width);
-    visit("depth", depth);
-    visit("heads", heads);
-    visit("global_blocks", global_blocks);
-    visit("window", window);
-    visit("image_size", image_size);
-    visit("patch_size", patch_size);
-    visit("channels_out", channels_out);
-    visit("attention", attention);
-  }
+  FORETELL_FIELDS(width, depth, heads, global_blocks, window, image_size,
+                  patch_size, channels_out, attention)
 
   std::int64_t Side() const { return image_size / patch_size; }
   std::vector<InputSpec> Inputs() const { return {ImageInput(3, image_size)}; }

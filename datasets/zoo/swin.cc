@@ -28,17 +28,8 @@ struct SwinConfig : ImageClassifier {
   std::int64_t mlp_ratio = 4;
   double drop_path = 0.1;  ///< Rate of the last block.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("patch_size", patch_size);
-    visit("window", window);
-    visit("width", width);
-    visit("layers", layers);
-    visit("heads", heads);
-    visit("mlp_ratio", mlp_ratio);
-    visit("drop_path", drop_path);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(patch_size, window, width, layers, heads, mlp_ratio,
+                  drop_path, image_size, channels, classes)
 
   std::shared_ptr<Network> Make() const;
 };

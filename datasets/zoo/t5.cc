@@ -35,18 +35,8 @@ struct T5Config {
   std::string attention = "sdpa";  ///< Or "eager".
   std::int64_t seq = 128;          ///< Tokens.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("width", width);
-    visit("depth", depth);
-    visit("heads", heads);
-    visit("head_width", head_width);
-    visit("inner", inner);
-    visit("vocabulary", vocabulary);
-    visit("dropout", dropout);
-    visit("attention", attention);
-    visit("seq", seq);
-  }
+  FORETELL_FIELDS(width, depth, heads, head_width, inner, vocabulary, dropout,
+                  attention, seq)
 
   std::vector<InputSpec> Inputs() const {
     return {BatchedInput("tokens", DType::kI64, {seq})};

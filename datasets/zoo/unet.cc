@@ -18,15 +18,7 @@ struct UNetConfig {
   std::int64_t channels = 3;
   std::int64_t classes = 2;
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("width", width);
-    visit("depth", depth);
-    visit("batch_norm", batch_norm);
-    visit("image_size", image_size);
-    visit("channels", channels);
-    visit("classes", classes);
-  }
+  FORETELL_FIELDS(width, depth, batch_norm, image_size, channels, classes)
 
   std::vector<InputSpec> Inputs() const {
     return {ImageInput(channels, image_size)};
@@ -53,16 +45,8 @@ struct UNet3dConfig {
   /// channels, with a bias.
   bool doubles_late = true;
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("width", width);
-    visit("depth", depth);
-    visit("batch_norm", batch_norm);
-    visit("edge", edge);
-    visit("channels", channels);
-    visit("classes", classes);
-    visit("doubles_late", doubles_late);
-  }
+  FORETELL_FIELDS(width, depth, batch_norm, edge, channels, classes,
+                  doubles_late)
 
   std::vector<InputSpec> Inputs() const {
     return {BatchedInput("volume", DType::kF32, {channels, edge, edge, edge})};

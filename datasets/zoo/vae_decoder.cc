@@ -25,13 +25,7 @@ struct VaeDecoderConfig {
   std::int64_t channels = 4;     ///< Of a latent image.
   std::int64_t image_size = 64;  ///< Edge of a latent image: an eighth.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("widths", widths);
-    visit("layers", layers);
-    visit("channels", channels);
-    visit("image_size", image_size);
-  }
+  FORETELL_FIELDS(widths, layers, channels, image_size)
 
   std::vector<InputSpec> Inputs() const {
     return {BatchedInput("latent", DType::kF32,

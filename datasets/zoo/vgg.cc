@@ -26,15 +26,8 @@ struct VggConfig : ImageClassifier {
   std::int64_t hidden = 4096;
   double dropout = 0.5;
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("layers", layers);
-    visit("batch_norm", batch_norm);
-    visit("width", width);
-    visit("hidden", hidden);
-    visit("dropout", dropout);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(layers, batch_norm, width, hidden, dropout, image_size,
+                  channels, classes)
 
   std::shared_ptr<Network> Make() const;
 };

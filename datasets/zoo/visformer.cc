@@ -31,16 +31,8 @@ struct VisformerConfig : ImageClassifier {
   std::int64_t mlp_ratio = 4;  ///< Ratio in the stages with attention.
   std::int64_t groups = 8;  ///< Groups of the first stage's 3×3 convolutions.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("layers", layers);
-    visit("stem_width", stem_width);
-    visit("width", width);
-    visit("heads", heads);
-    visit("mlp_ratio", mlp_ratio);
-    visit("groups", groups);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(layers, stem_width, width, heads, mlp_ratio, groups,
+                  image_size, channels, classes)
 
   std::shared_ptr<Network> Make() const;
 };

@@ -21,15 +21,8 @@ struct VitConfig : ImageClassifier {
   std::int64_t heads = 12;
   std::int64_t mlp_ratio = 4;
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("patch_size", patch_size);
-    visit("width", width);
-    visit("depth", depth);
-    visit("heads", heads);
-    visit("mlp_ratio", mlp_ratio);
-    VisitImage(visit);
-  }
+  FORETELL_FIELDS(patch_size, width, depth, heads, mlp_ratio, image_size,
+                  channels, classes)
 
   std::shared_ptr<Network> Make() const;
 };

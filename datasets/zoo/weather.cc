@@ -41,19 +41,8 @@ struct WeatherConfig {
   std::vector<std::int64_t> encoder_layers;
   std::string cell = "lstm";  ///< rnn: or "gru".
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("network", network);
-    visit("height", height);
-    visit("width", width);
-    visit("channels", channels);
-    visit("scalars", scalars);
-    visit("outputs", outputs);
-    visit("features", features);
-    visit("depth", depth);
-    visit("encoder_layers", encoder_layers);
-    visit("cell", cell);
-  }
+  FORETELL_FIELDS(network, height, width, channels, scalars, outputs, features,
+                  depth, encoder_layers, cell)
 
   std::vector<InputSpec> Inputs() const;
   std::shared_ptr<Network> Make() const;

@@ -23,14 +23,7 @@ struct WhisperConfig {
   std::int64_t bands = 80;     ///< Of the mel spectrogram.
   std::int64_t frames = 3000;  ///< Even; 100 a second.
 
-  template <typename Visitor>
-  void Visit(Visitor&& visit) {
-    visit("width", width);
-    visit("depth", depth);
-    visit("heads", heads);
-    visit("bands", bands);
-    visit("frames", frames);
-  }
+  FORETELL_FIELDS(width, depth, heads, bands, frames)
 
   std::vector<InputSpec> Inputs() const {
     return {BatchedInput("spectrogram", DType::kF32, {bands, frames})};

@@ -82,5 +82,23 @@ TEST(Fields, RefuseTwoValuesOfOneField) {
               "width=64 and width=32: one of the two");
 }
 
+struct ThreeFields {
+  bool is_wide = false;
+  std::int64_t depth = 2;
+  std::string cell = "lstm";
+
+  FORETELL_FIELDS(is_wide, depth,
+                  // Over lines.
+                  cell)
+};
+
+TEST(Fields, AreNamedAsTheirMembersInTheirOrder) {
+  ThreeFields config;
+  SetField(config, "cell", "gru");
+  EXPECT_THAT(FieldsOf(config), ElementsAre(Field{"is_wide", false},
+                                            Field{"depth", std::int64_t{2}},
+                                            Field{"cell", std::string("gru")}));
+}
+
 }  // namespace
 }  // namespace foretell::zoo
