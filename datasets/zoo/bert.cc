@@ -15,22 +15,14 @@ namespace {
 
 constexpr double kBertEpsilon = 1e-12;
 
-struct BertConfig {
-  std::int64_t width = 768;
-  std::int64_t depth = 12;
-  std::int64_t heads = 12;
+struct BertConfig : TextTransformer {
   std::int64_t inner = 3072;
   std::int64_t vocabulary = 30522;
   std::int64_t positions = 512;  ///< Longest sequence.
-  double dropout = 0.1;
-  std::int64_t seq = 128;  ///< Tokens.
 
   FORETELL_FIELDS(width, depth, heads, inner, vocabulary, positions, dropout,
                   seq)
 
-  std::vector<InputSpec> Inputs() const {
-    return {BatchedInput("tokens", DType::kI64, {seq})};
-  }
   std::shared_ptr<Network> Make() const;
 };
 

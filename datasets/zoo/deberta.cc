@@ -18,23 +18,15 @@ namespace {
 
 constexpr double kDebertaEpsilon = 1e-7;
 
-struct DebertaConfig {
-  std::int64_t width = 768;
-  std::int64_t depth = 12;
-  std::int64_t heads = 12;
+struct DebertaConfig : TextTransformer {
   std::int64_t inner = 3072;
   std::int64_t vocabulary = 128100;
   std::int64_t positions = 512;  ///< Longest distance.
   std::int64_t buckets = 256;    ///< Buckets of distances, per direction.
-  double dropout = 0.1;
-  std::int64_t seq = 128;  ///< Tokens.
 
   FORETELL_FIELDS(width, depth, heads, inner, vocabulary, positions, buckets,
                   dropout, seq)
 
-  std::vector<InputSpec> Inputs() const {
-    return {BatchedInput("tokens", DType::kI64, {seq})};
-  }
   std::shared_ptr<Network> Make() const;
 };
 

@@ -66,7 +66,7 @@ std::unique_ptr<Configuration> Configure() {
   return std::make_unique<ConfigurationOf<Config>>();
 }
 
-/// An image input `name` f32[batch, channels, size, size].
+/// An input `image` f32[batch, channels, size, size].
 InputSpec ImageInput(std::int64_t channels, std::int64_t size);
 
 /// Base of configurations of image classifiers: fields that all have, and their
@@ -84,6 +84,20 @@ struct ImageClassifier {
 /// An input f32 or i64 [batch, dims…].
 InputSpec BatchedInput(std::string name, DType dtype,
                        const std::vector<std::int64_t>& dims);
+
+/// Base of configurations of transformers that read text: fields that all have,
+/// with the values of base models, and their input.
+struct TextTransformer {
+  std::int64_t width = 768;
+  std::int64_t depth = 12;
+  std::int64_t heads = 12;
+  double dropout = 0.1;
+  std::int64_t seq = 128;  ///< Tokens.
+
+  std::vector<InputSpec> Inputs() const {
+    return {BatchedInput("tokens", DType::kI64, {seq})};
+  }
+};
 
 /// Throws Error(kInvalidArgument) with `message` unless `condition` holds.
 void Require(bool condition, const std::string& message);

@@ -20,22 +20,14 @@ namespace {
 constexpr double kGptEpsilon = 1e-5;
 constexpr double kInitialDeviation = 0.02;
 
-struct GptConfig {
-  std::int64_t width = 768;
-  std::int64_t depth = 12;
-  std::int64_t heads = 12;
+struct GptConfig : TextTransformer {
   std::int64_t vocabulary = 50257;
   std::int64_t positions = 1024;  ///< Longest sequence.
-  double dropout = 0.1;
-  bool use_cache = true;   ///< Copies keys and values, as for generation.
-  std::int64_t seq = 128;  ///< Tokens.
+  bool use_cache = true;  ///< Copies keys and values, as for generation.
 
   FORETELL_FIELDS(width, depth, heads, vocabulary, positions, dropout,
                   use_cache, seq)
 
-  std::vector<InputSpec> Inputs() const {
-    return {BatchedInput("tokens", DType::kI64, {seq})};
-  }
   std::shared_ptr<Network> Make() const;
 };
 
