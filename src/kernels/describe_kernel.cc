@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "src/core/checked.h"
 #include "src/kernels/describe_products.h"
 #include "src/kernels/element_loops.h"
 #include "src/kernels/expansion.h"
@@ -90,19 +91,11 @@ void BatchNorm(const Expansion& expansion, const ExpandedNode& expanded,
                Kernel& kernel) {
   ChannelNorm(expansion, expanded, kernel);
   const Shape& shape = expansion.tensors.ShapeOf(expanded.result());
-  SetRows(shape,
-          NumElements(shape) / std::max<std::int64_t>(1, kernel.channels_in), 1,
-          kernel);
+  SetRows(shape, Ratio(NumElements(shape), kernel.channels_in), 1, kernel);
 }
 
-/// One mean for each channel of each image.
-void InstanceNorm(const Expansion& expansion, const ExpandedNode& expanded,
-                  Kernel& kernel) {
-  ChannelNorm(expansion, expanded, kernel);
-  SetRows(expansion.tensors.ShapeOf(expanded.result()), kernel.inner_extent, 1,
-          kernel);
-}
-
+/// One mean for each group of channels of each image; those of an instance norm
+/// are of one channel.
 void GroupNorm(const Expansion& expansion, const ExpandedNode& expanded,
                Kernel& kernel) {
   ChannelNorm(expansion, expanded, kernel);
@@ -110,10 +103,8 @@ void GroupNorm(const Expansion& expansion, const ExpandedNode& expanded,
   const Node& node = expanded.node;
   const std::int64_t groups =
       node.Int("num_groups", node.Int("group", kernel.channels_in));
-  SetRows(shape,
-          kernel.channels_in * PositionsOf(shape) /
-              std::max<std::int64_t>(1, groups),
-          1, kernel);
+  SetRows(shape, Ratio(kernel.channels_in * kernel.inner_extent, groups), 1,
+          kernel);
 }
 
 /// Broadcasts an operand with dimensions that is smaller than the result.
@@ -167,8 +158,7 @@ std::int64_t ThreadsInBlocks(const Shape& result) {
        --back) {
     const std::int64_t extent =
         std::max<std::int64_t>(1, result[result.size() - back]);
-    const std::int64_t edge = kBlock[2 - back];
-    threads = threads / extent * ((extent + edge - 1) / edge * edge);
+    threads = threads / extent * RoundUp(extent, kBlock[2 - back]);
   }
   return threads;
 }
@@ -256,7 +246,7 @@ constexpr auto kKindRows = std::to_array<KindRow>({
     {OpKind::kBatchNorm,         KernelClass::kBatchNorm, &BatchNorm},
     {OpKind::kLayerNorm,         KernelClass::kLayerNorm, &LastNorm},
     {OpKind::kGroupNorm,         KernelClass::kGroupNorm, &GroupNorm, 3},
-    {OpKind::kInstanceNorm,      KernelClass::kBatchNorm, &InstanceNorm},
+    {OpKind::kInstanceNorm,      KernelClass::kBatchNorm, &GroupNorm},
     {OpKind::kRmsNorm,           KernelClass::kLayerNorm, &LastNorm},
     {OpKind::kLocalResponseNorm, KernelClass::kGroupNorm, &ChannelNorm},
     {OpKind::kSoftmax,           KernelClass::kSoftmax, &Along},

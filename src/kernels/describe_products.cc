@@ -25,10 +25,6 @@ namespace {
 /// Square windows that cuDNN's depthwise kernels for f16 support.
 constexpr std::int64_t kDepthwiseWindows[] = {1, 3, 5};
 
-std::int64_t Ratio(std::int64_t dividend, std::int64_t divisor) {
-  return divisor == 0 ? 0 : dividend / divisor;
-}
-
 bool AreAll(const Shape& extents, std::int64_t value) {
   return std::ranges::count(extents, value) == std::ssize(extents);
 }
@@ -157,6 +153,21 @@ std::int64_t LeastAlignedExtent(const Expansion& expansion,
   return least;
 }
 
+/// Layers whose calls no trace has seen, at a kernel for each step of each: two
+/// matrices of a layer in one direction, of which every step reads both.
+void DescribeSteps(std::int64_t steps, Kernel& kernel) {
+  const std::int64_t layers = std::max<std::int64_t>(kernel.batch / 2, 1);
+  kernel.count = CheckedMul(steps, layers).value_or(steps);
+  kernel.repeated = true;
+  kernel.m /= steps;
+  kernel.batch = std::min<std::int64_t>(kernel.batch, 2);
+  kernel.bytes_weight /= layers;
+  for (std::int64_t* all :
+       {&kernel.macs, &kernel.bytes_in, &kernel.bytes_out}) {
+    *all /= kernel.count;
+  }
+}
+
 }  // namespace
 
 Precision ProductPrecision(const Expansion& expansion,
@@ -250,25 +261,6 @@ void DescribeAttentionBackward(const Expansion& expansion,
                                const ExpandedNode& expanded, Kernel& kernel) {
   SetAttention(expansion, expanded.node, 1, kernel);
 }
-
-namespace {
-
-/// Layers whose calls no trace has seen, at a kernel for each step of each: two
-/// matrices of a layer in one direction, of which every step reads both.
-void DescribeSteps(std::int64_t steps, Kernel& kernel) {
-  const std::int64_t layers = std::max<std::int64_t>(kernel.batch / 2, 1);
-  kernel.count = CheckedMul(steps, layers).value_or(steps);
-  kernel.repeated = true;
-  kernel.m /= steps;
-  kernel.batch = std::min<std::int64_t>(kernel.batch, 2);
-  kernel.bytes_weight /= layers;
-  for (std::int64_t* all :
-       {&kernel.macs, &kernel.bytes_in, &kernel.bytes_out}) {
-    *all /= kernel.count;
-  }
-}
-
-}  // namespace
 
 void DescribeRecurrent(const Expansion& expansion, const ExpandedNode& expanded,
                        Kernel& kernel) {

@@ -123,10 +123,10 @@ constexpr std::int64_t kSectorBytes = 32;
 /// Threads of the block (nll_loss_threads in Loss.cu; pull request 149779).
 std::int64_t PickingThreads(std::int64_t rows, const TorchVersion& torch) {
   constexpr TorchVersion kChoosesThreads = {.major = 2, .minor = 8};
-  constexpr std::int64_t kLeast = 32, kMost = 1024, kRowsOfAThread = 16;
+  constexpr std::int64_t kLeast = 32, kMost = 1024;
+  constexpr double kRowsOfAThread = 16;
   if (torch < kChoosesThreads) return kLeast;
-  const double wanted = std::max(
-      1.0, static_cast<double>(rows) / static_cast<double>(kRowsOfAThread));
+  const double wanted = std::max(1.0, Real(rows) / kRowsOfAThread);
   return std::clamp(std::int64_t{1} << std::lround(std::log2(wanted)), kLeast,
                     kMost);
 }

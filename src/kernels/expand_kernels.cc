@@ -30,9 +30,11 @@
 namespace foretell::cost {
 namespace {
 
-/// True when the node moves nothing.
+/// True if the node launches nothing, or is a collective, whose time is not a
+/// kernel's.
 bool IsFree(const OperatorGraph& graph, const Node& node) {
-  return !node.inputs.empty() && IsAlias(graph, node);
+  return node.outputs.empty() || node.kind == OpKind::kCollective ||
+         (!node.inputs.empty() && IsAlias(graph, node));
 }
 
 /// Bytes of an element of the operand that decides how a kernel reads.
@@ -148,8 +150,7 @@ bool ExpandCalls(Expansion& expansion, const ExpandedNode& expanded) {
   std::vector<Kernel>& kernels = expansion.kernels;
   for (const Node& call : node.calls) {
     const std::size_t first = kernels.size();
-    const bool runs = !call.outputs.empty() && call.kind != OpKind::kCollective;
-    if (runs) ExpandNode(expansion, call, expanded.id);
+    ExpandNode(expansion, call, expanded.id);
     const std::int64_t times = call.Int(kTimesAttribute, 1);
     for (std::size_t i = first; i < kernels.size(); ++i) {
       Repeat(kernels[i], call, times);
@@ -188,21 +189,13 @@ void ExpandNode(Expansion& expansion, const Node& node, NodeId id) {
   }
 }
 
-void ExpandNodes(Expansion& expansion) {
-  const OperatorGraph& graph = expansion.graph;
+std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run) {
+  Expansion expansion(graph, run);
   const std::vector<bool> varying = VaryingValues(graph);
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
     const Node& node = graph.node(id);
-    const bool runs = !node.outputs.empty() &&
-                      node.kind != OpKind::kCollective &&
-                      !IsConstantTable(graph, node, varying);
-    if (runs) ExpandNode(expansion, node, id);
+    if (!IsConstantTable(graph, node, varying)) ExpandNode(expansion, node, id);
   }
-}
-
-std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run) {
-  Expansion expansion(graph, run);
-  ExpandNodes(expansion);
   RequireCountable(expansion.kernels);
   for (Kernel& kernel : expansion.kernels) kernel.torch = run.torch;
   return std::move(expansion.kernels);

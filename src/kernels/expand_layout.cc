@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "src/graph/convolution.h"
@@ -14,8 +15,6 @@
 
 namespace foretell::cost {
 namespace {
-
-constexpr std::size_t kMatmulOperands = 2;
 
 /// The operand whose layout decides: the first that is not a weight.
 ValueId MainOperand(const Expansion& expansion, const ExpandedNode& expanded) {
@@ -91,21 +90,14 @@ LayoutEffect Linear(Expansion& expansion, const ExpandedNode& expanded) {
   return {};
 }
 
-/// Copies those of the first `count` inputs that are not a batch of matrices.
-void CopyUnfit(Expansion& expansion, const ExpandedNode& expanded,
-               std::size_t count) {
-  const auto& inputs = expanded.node.inputs;
-  for (std::size_t i = 0; i < std::min(count, inputs.size()); ++i) {
-    const ValueId id = inputs[i];
+/// Copies those of the first two inputs that are not a batch of matrices.
+LayoutEffect Matmul(Expansion& expansion, const ExpandedNode& expanded) {
+  for (const ValueId id : expanded.node.inputs | std::views::take(2)) {
     if (!FitsABatchedProduct(expansion.tensors.ShapeOf(id),
                              expansion.tensors.StridesOf(id))) {
       EmitHiddenCopy(expansion, expanded, id);
     }
   }
-}
-
-LayoutEffect Matmul(Expansion& expansion, const ExpandedNode& expanded) {
-  CopyUnfit(expansion, expanded, kMatmulOperands);
   return {};
 }
 

@@ -39,11 +39,8 @@ struct LayoutEffect {
   bool transposes = false;  ///< Kernel::transposes.
 };
 
-/// Appends the kernels of all nodes of the forward pass to the expansion's.
-void ExpandNodes(Expansion& expansion);
-
 /// Appends the kernels of `node`, which is the graph's node `id` or a call that
-/// one makes inside.
+/// one makes inside, to the expansion's.
 void ExpandNode(Expansion& expansion, const Node& node, NodeId id);
 
 /// Emits the copies that the operator makes because it cannot use an operand's

@@ -17,6 +17,11 @@ inline std::int64_t LastOf(const Shape& shape) {
   return shape.empty() ? 1 : shape.back();
 }
 
+/// The quotient, rounded towards 0; 0 if `divisor` is 0.
+inline std::int64_t Ratio(std::int64_t dividend, std::int64_t divisor) {
+  return divisor == 0 ? 0 : dividend / divisor;
+}
+
 /// Product of all dimensions of `shape` except the last `dims_left`.
 std::int64_t ProductBefore(const Shape& shape, std::size_t dims_left);
 

@@ -1,14 +1,13 @@
 #include "src/kernels/upsample.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 
 namespace foretell::cost {
 namespace {
 
-constexpr std::array<std::string_view, 4> kInterpolating = {
+constexpr std::string_view kInterpolating[] = {
     "upsample_linear1d", "upsample_bilinear2d", "upsample_bicubic2d",
     "upsample_trilinear3d"};
 constexpr double kStepUs = 0.3;
@@ -27,9 +26,7 @@ std::int64_t StepsPerResult(const Node& node) {
 std::int64_t SerialSteps(const Node& node, std::span<const std::int64_t> shape,
                          bool channels_last) {
   if (channels_last || shape.size() < 2) return 0;
-  const bool interpolates = std::ranges::any_of(
-      kInterpolating,
-      [&node](std::string_view name) { return node.target == name; });
+  const bool interpolates = std::ranges::count(kInterpolating, node.target) > 0;
   return interpolates ? shape[0] * shape[1] * StepsPerResult(node) : 0;
 }
 
