@@ -61,6 +61,7 @@ std::string FormatDevicesJson(const DeviceCatalog& catalog) {
         {{"name", context.name},
          {"description", context.description},
          {"context_mib", context.context_mib},
+         {"context_full_sms", context.context_full_sms},
          {"context_mib_per_sm", context.context_mib_per_sm},
          {"cudnn_mib", context.cudnn_mib},
          {"cublas_handle_mib", context.cublas_handle_mib},

@@ -76,6 +76,9 @@ struct DeviceSpec {
   /// (nvidia-smi). Throws Error(kNotFound) that lists the device's profiles, or
   /// states that it has no MIG.
   const MigProfile& FindMigProfile(std::string_view name) const;
+  /// Threads that a multiprocessor runs at a time, by compute capability
+  /// (CUDA's programming guide); 2,048 if none is stated.
+  int ThreadsPerSm() const;
 };
 
 /// Precision of automatic mixed precision: BF16 if tensor cores support it
@@ -90,9 +93,12 @@ struct ContextModel {
   /// MiB of an otherwise empty process with its context, by architecture;
   /// "*" is the default.
   std::map<std::string, double> context_mib;
-  /// MiB of it that every multiprocessor adds: local memory for its resident
-  /// threads, and the driver's data for it. A MIG slice, which shows fewer of
-  /// them, has a correspondingly smaller context.
+  /// Full multiprocessors, of 2,048 threads, of the GPUs on which context_mib
+  /// was measured, by its keys. A key without them serves every GPU as is.
+  std::map<std::string, double> context_full_sms = {};
+  /// MiB of it that every full multiprocessor adds: local memory for its
+  /// threads. GPUs and MIG slices with fewer of them have a correspondingly
+  /// smaller context.
   double context_mib_per_sm = 0;
   /// MiB of it that are cuDNN's kernels, loaded by the first operator that
   /// needs them: a network without convolutions and recurrent layers never
@@ -106,7 +112,7 @@ struct ContextModel {
   std::string source;
 
   /// MiB of the context on `device`, cuDNN's kernels included: its
-  /// architecture's, else the default's.
+  /// architecture's, else the default's, scaled to its multiprocessors.
   double ContextMib(const DeviceSpec& device) const;
   /// MiB by which the context is smaller if only `sms` of the device's
   /// multiprocessors are visible; at most the whole context.

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "src/core/statistics.h"
-#include "src/cost/compute_capability.h"
+#include "src/device/compute_capability.h"
 
 namespace foretell {
 namespace {
@@ -65,7 +65,8 @@ WidthFactors ModelFactors(const Prediction& prediction, Target target) {
 
 WidthFactors HostFactors(const HostSpec& host, const DeviceSpec& device) {
   if (host != HostSpec{}) return {.below = host.spread, .above = host.spread};
-  return device.compute_capability < cost::kHopper ? kOlderHosts : kNewerHosts;
+  return device.compute_capability < device::kHopper ? kOlderHosts
+                                                     : kNewerHosts;
 }
 
 }  // namespace foretell

@@ -13,7 +13,7 @@
 #include "src/answer/learned_model.h"
 #include "src/answer/predict_graph.h"
 #include "src/core/units.h"
-#include "src/cost/compute_capability.h"
+#include "src/device/compute_capability.h"
 #include "src/memory/momentum_step.h"
 
 namespace foretell::learned {
@@ -35,7 +35,7 @@ bool Never(const DeviceSpec& /*device*/) { return false; }
 /// The analytic model was fitted to operators of an A100, and published runs
 /// under autocast there are nearer to it (docs/learned.md).
 bool AwayFromA100(const DeviceSpec& device) {
-  return device.compute_capability != cost::kAmpereData;
+  return device.compute_capability != device::kAmpereData;
 }
 
 constexpr std::array<TermRow, 3> kTermRows = {

@@ -7,7 +7,7 @@
 
 #include "foretell/error.h"
 #include "src/core/units.h"
-#include "src/cost/compute_capability.h"
+#include "src/device/compute_capability.h"
 
 namespace foretell::cost {
 namespace {
@@ -70,12 +70,12 @@ double LikeA100Tflops(const DeviceSpec& device, Precision precision) {
 
 bool Machine::HasTf32Units() const {
   return device->compute_capability == 0 ||
-         device->compute_capability >= kAmpereData;
+         device->compute_capability >= device::kAmpereData;
 }
 
 bool Machine::HasNewerTensorCores() const {
-  return device->compute_capability >= kHopper &&
-         device->compute_capability < kGeForceBlackwell;
+  return device->compute_capability >= device::kHopper &&
+         device->compute_capability < device::kGeForceBlackwell;
 }
 
 double Machine::BandwidthAtClock() const {
@@ -98,7 +98,7 @@ double Machine::FlopsPerUs(Precision precision) const {
 double Machine::LanesPerSm() const {
   const int capability = device->compute_capability;
   const bool has_many =
-      capability > kAmpereData || capability == kPascalGeForce;
+      capability > device::kAmpereData || capability == device::kPascalGeForce;
   return has_many ? 128 : 64;
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "src/core/units.h"
-#include "src/cost/compute_capability.h"
 
 // Kernels that go over a row more than once: a layer norm for its statistics
 // and then to normalise, a softmax for the largest element, the sum and the
@@ -56,19 +55,11 @@ const RowKernel* RowKernelOf(const Kernel& kernel) {
 
 }  // namespace
 
-double ThreadsPerSm(const Machine& machine) {
-  const int compute_capability = machine.device->compute_capability;
-  if (compute_capability == kTuring) return 1024;
-  const bool is_small =
-      compute_capability >= kGeForceBlackwell ||
-      (compute_capability > kAmpereData && compute_capability < kHopper);
-  return is_small ? 1536 : 2048;
-}
-
 double RereadBytes(const Kernel& kernel, const Machine& machine) {
   const RowKernel* rows = RowKernelOf(kernel);
   if (rows == nullptr) return 0;
-  const double blocks = machine.sms * ThreadsPerSm(machine) / rows->threads;
+  const double blocks =
+      machine.sms * machine.device->ThreadsPerSm() / rows->threads;
   const double resident =
       blocks * Real(kernel.inner_extent * kernel.element_bytes_in);
   const double cache =

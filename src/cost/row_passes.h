@@ -14,9 +14,6 @@ double RereadBytes(const Kernel& kernel, const Machine& machine);
 /// for short rows; 0 for every other kernel.
 double RowStartsUs(const Kernel& kernel, const Machine& machine);
 
-/// Threads that a multiprocessor of the machine runs at a time.
-double ThreadsPerSm(const Machine& machine);
-
 /// Share of its usual bandwidth that a softmax over rows too long for one warp
 /// reaches if their addresses are not aligned for vector loads; 1 for every
 /// other kernel.

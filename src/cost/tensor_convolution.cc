@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "src/cost/compute_capability.h"
 #include "src/cost/roofline.h"
+#include "src/device/compute_capability.h"
 #include "src/graph/convolution.h"
 
 // Convolutions on tensor cores, as cuDNN computes them: the implicit product in
@@ -73,7 +73,7 @@ bool IsHalf(const Kernel& kernel, const Machine& machine) {
 /// Whether kernels of 16 bits want channels innermost.
 bool CopiesHalfImages(const Machine& machine) {
   const int capability = machine.device->compute_capability;
-  return capability == kAmpereData || capability >= kHopper;
+  return capability == device::kAmpereData || capability >= device::kHopper;
 }
 
 /// Whether the window is of one element and steps over none.

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "src/core/units.h"
-#include "src/cost/row_passes.h"
+#include "src/cost/roofline.h"
 
 // Kernels that neither a product nor their traffic keeps busy. Two kinds:
 //
@@ -56,7 +56,8 @@ constexpr double kHopperLanes = 128;
 
 double Waves(double blocks, double threads, const Machine& machine) {
   const double resident =
-      machine.sms * std::max(1.0, std::floor(ThreadsPerSm(machine) / threads));
+      machine.sms *
+      std::max(1.0, std::floor(machine.device->ThreadsPerSm() / threads));
   return std::max(1.0, blocks / resident);
 }
 
@@ -162,7 +163,7 @@ double StatisticsUs(const Kernel& kernel, const Machine& machine,
   if (kernel.element_bytes_in == kHalfElementBytes) {
     return MomentsUs(kernel, machine);
   }
-  return BlocksUs(Real(kernel.rows), ThreadsPerSm(machine),
+  return BlocksUs(Real(kernel.rows), machine.device->ThreadsPerSm(),
                   StepsOf(kernel) * kCudnnStepCycles, machine) -
          kOtherPasses * traffic_us;
 }

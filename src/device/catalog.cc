@@ -15,6 +15,7 @@
 #include "src/core/ignoring_case.h"
 #include "src/core/nearest.h"
 #include "src/core/text.h"
+#include "src/device/compute_capability.h"
 #include "src/device/embedded_data.h"
 #include "src/device/read_device.h"
 
@@ -124,12 +125,19 @@ DeviceCatalog ReadBuiltIn() {
   return catalog;
 }
 
+constexpr int kMostThreadsPerSm = 2048;
+
+/// `sms` of the device's multiprocessors, as many as have their threads with
+/// 2,048 on each.
+double FullSms(const DeviceSpec& device, int sms) {
+  return static_cast<double>(sms) * device.ThreadsPerSm() / kMostThreadsPerSm;
+}
+
 }  // namespace
 
 Precision AutocastPrecision(const DeviceSpec& device) {
-  constexpr int kBf16Capability = 80;
-  return device.compute_capability >= kBf16Capability ? Precision::kBf16
-                                                      : Precision::kFp16;
+  return device.compute_capability >= device::kAmpereData ? Precision::kBf16
+                                                          : Precision::kFp16;
 }
 
 const MigProfile& DeviceSpec::FindMigProfile(
@@ -146,11 +154,23 @@ const MigProfile& DeviceSpec::FindMigProfile(
   ThrowNotFound(("MIG profile of " + name).c_str(), profile_name, mig_profiles);
 }
 
+int DeviceSpec::ThreadsPerSm() const {
+  if (compute_capability == device::kTuring) return 1024;
+  const bool is_small = compute_capability >= device::kGeForceBlackwell ||
+                        (compute_capability > device::kAmpereData &&
+                         compute_capability < device::kHopper);
+  return is_small ? 1536 : kMostThreadsPerSm;
+}
+
 double ContextModel::ContextMib(const DeviceSpec& device) const {
-  const auto own = context_mib.find(device.architecture);
-  if (own != context_mib.end()) return own->second;
-  const auto any = context_mib.find("*");
-  if (any != context_mib.end()) return any->second;
+  for (const std::string& key : {device.architecture, std::string("*")}) {
+    const auto measured = context_mib.find(key);
+    if (measured == context_mib.end()) continue;
+    const auto full_sms = context_full_sms.find(key);
+    if (full_sms == context_full_sms.end()) return measured->second;
+    const double more = FullSms(device, device.sms) - full_sms->second;
+    return std::max(measured->second + context_mib_per_sm * more, 0.0);
+  }
   throw Error(
       ErrorCode::kInvalidArgument,
       fmt::format(
@@ -159,7 +179,8 @@ double ContextModel::ContextMib(const DeviceSpec& device) const {
 }
 
 double ContextModel::ContextSavedMib(const DeviceSpec& device, int sms) const {
-  const double saved = context_mib_per_sm * std::max(device.sms - sms, 0);
+  const double saved =
+      context_mib_per_sm * FullSms(device, std::max(device.sms - sms, 0));
   return std::min(saved, ContextMib(device));
 }
 

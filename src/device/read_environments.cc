@@ -11,6 +11,17 @@ namespace foretell::device {
 namespace {
 
 constexpr double kMaxContextMib = 1 << 20;
+constexpr double kMostFullSms = 10'000;
+
+/// Reads `sizes`, whose keys must be those of context_mib.
+void ReadFullSms(JsonObject sizes, ContextModel& context) {
+  for (const std::string& key : sizes.Keys()) {
+    if (!context.context_mib.contains(key)) {
+      sizes.Fail(key, "has no size in context_mib");
+    }
+    context.context_full_sms[key] = sizes.Number(key, 1, kMostFullSms);
+  }
+}
 
 DeclaredContext ReadContext(JsonObject& object) {
   DeclaredContext declared;
@@ -24,6 +35,9 @@ DeclaredContext ReadContext(JsonObject& object) {
   for (const std::string& architecture : sizes.Keys()) {
     context.context_mib[architecture] =
         sizes.Number(architecture, 0, kMaxContextMib);
+  }
+  if (object.Has("context_full_sms")) {
+    ReadFullSms(object.Object("context_full_sms"), context);
   }
   const auto optional = [&object](const char* key, double& mib) {
     if (object.Has(key)) mib = object.Number(key, 0, kMaxContextMib);

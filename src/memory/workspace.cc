@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "foretell/memory.h"
+#include "src/device/compute_capability.h"
 #include "src/graph/convolution.h"
 #include "src/graph/recurrent_layer.h"
 #include "src/graph/unfolded_convolution.h"
@@ -125,8 +126,6 @@ constexpr WorkspaceRule kHopperRules[] = {
     {ConvolutionClass::kDepthwise, true, {}, {}, {}},
 };
 
-constexpr int kHopper = 90;  ///< Compute capability.
-
 // Where the gradient of the input is a Winograd transform, and the channels for
 // which published peaks show one: of the larger side, and of the input.
 constexpr Multiples kWinogradTransform = {2.25, 2.25, 2};
@@ -225,7 +224,8 @@ WorkspaceRule RuleOnHopper(const Convolution& convolution) {
 }
 
 WorkspaceRule RuleOf(const Convolution& convolution, const DeviceSpec& device) {
-  if (device.compute_capability == kHopper) return RuleOnHopper(convolution);
+  if (device.compute_capability == device::kHopper)
+    return RuleOnHopper(convolution);
   const ConvolutionClass found = Classify(convolution);
   WorkspaceRule rule = RowOf(kWorkspaceRules, found, convolution.input->dtype);
   if (found == ConvolutionClass::kUnitStride3x3 && !rule.half) {

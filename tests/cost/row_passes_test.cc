@@ -5,7 +5,7 @@
 #include <string>
 
 #include "src/cost/kernel_time.h"
-#include "src/cost/compute_capability.h"
+#include "src/device/compute_capability.h"
 #include "tests/cost/test_device.h"
 #include "tests/kernels/kernels_of.h"
 
@@ -76,7 +76,7 @@ TEST(RowPasses, OfALongSoftmaxAreSlowerWhereRowsDoNotStartAtVectors) {
   EXPECT_LT(share(Softmax("2047")), 1);
   EXPECT_EQ(share(Softmax("197")), 1);
   EXPECT_EQ(share(LayerNorm("2047")), 1);
-  device.compute_capability = kHopper;
+  device.compute_capability = device::kHopper;
   EXPECT_EQ(share(Softmax("2047")), 1);
 }
 

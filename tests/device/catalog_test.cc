@@ -248,6 +248,59 @@ TEST(ContextModel, PrefersTheSizeOfTheArchitecture) {
   EXPECT_EQ(context.ContextMib(other), 100);
 }
 
+TEST(DeviceSpec, HasThreadsByComputeCapability) {
+  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+  for (const char* full : {"p40", "v100", "a100", "h100", "b200"}) {
+    EXPECT_EQ(catalog.FindDevice(full).ThreadsPerSm(), 2048) << full;
+  }
+  for (const char* small : {"rtx-3090", "a40", "rtx-4090", "rtx-5090"}) {
+    EXPECT_EQ(catalog.FindDevice(small).ThreadsPerSm(), 1536) << small;
+  }
+  EXPECT_EQ(catalog.FindDevice("titan-rtx").ThreadsPerSm(), 1024);
+  EXPECT_EQ(DeviceSpec().ThreadsPerSm(), 2048);
+}
+
+TEST(ContextModel, ScalesWithTheFullMultiprocessorsOfTheDevice) {
+  const ContextModel context{.context_mib = {{"*", 300}, {"hopper", 400}},
+                             .context_full_sms = {{"*", 100}},
+                             .context_mib_per_sm = 2.5};
+  DeviceSpec device{.compute_capability = 80, .sms = 60};
+  EXPECT_EQ(context.ContextMib(device), 200);  // 300 - 2.5 * 40.
+  device.sms = 108;
+  EXPECT_EQ(context.ContextMib(device), 320);
+  device.compute_capability = 86;
+  EXPECT_EQ(context.ContextMib(device), 252.5);  // Three quarters of 108: 81.
+  EXPECT_EQ(context.ContextSavedMib(device, 8), 187.5);  // 75 full ones less.
+  device.compute_capability = 75;
+  EXPECT_EQ(context.ContextMib(device), 185);  // Half of them: 54.
+  device.architecture = "hopper";
+  EXPECT_EQ(context.ContextMib(device), 400);
+}
+
+TEST(ContextModel, IsNeverBelowNothing) {
+  const ContextModel context{.context_mib = {{"*", 100}},
+                             .context_full_sms = {{"*", 100}},
+                             .context_mib_per_sm = 4};
+  EXPECT_EQ(context.ContextMib({.sms = 10}), 0);
+}
+
+TEST(DeviceCatalog, ScalesTheContextsOfItsEnvironments) {
+  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+  const auto mib = [&](const char* environment, const char* device) {
+    return catalog.FindContext(environment)
+        .ContextMib(catalog.FindDevice(device));
+  };
+  EXPECT_EQ(mib("cuda13", "h100"), 625);
+  EXPECT_EQ(mib("cuda13", "h100-pcie"), 589);      // 625 - 2 * (132 - 114).
+  EXPECT_EQ(mib("cuda13", "rtx-3090"), 457);       // 550 - 2 * (108 - 61.5).
+  EXPECT_EQ(mib("cuda12-lazy", "rtx-4060"), 195);  // 375 - 2 * (108 - 18).
+  EXPECT_EQ(mib("cuda11.6-eager", "v100"), 1631);  // 1750 - 4.25 * 28.
+  EXPECT_EQ(mib("cuda10", "rtx-2080-ti"), 1423);   // As measured.
+  EXPECT_EQ(mib("cuda10", "titan-rtx"), 1431.5);   // 36 full ones, not 34.
+  EXPECT_EQ(mib("cuda10", "gtx-1080-ti"), 1299);   // 28, not 20.
+  EXPECT_EQ(mib("cuda10", "v100"), 1551);
+}
+
 TEST(ContextModel, RefusesAnArchitectureWithoutSizeOrDefault) {
   DeviceSpec device;
   device.architecture = "volta";

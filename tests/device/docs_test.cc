@@ -70,11 +70,10 @@ TEST(DevicesPage, ListsEveryDeviceWithItsFigures) {
 TEST(DevicesPage, ListsEveryEnvironmentWithItsContext) {
   const std::string page = Page("devices.md");
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
-  const DeviceSpec& a100 = catalog.FindDevice("a100");
   for (const ContextModel& context : catalog.contexts()) {
     const std::size_t begin = page.find("| `" + context.name + "`");
     ASSERT_NE(begin, std::string::npos) << context.name;
-    const std::string row = "| " + Number(context.ContextMib(a100)) + " ± " +
+    const std::string row = "| " + Number(context.context_mib.at("*")) + " ± " +
                             Number(context.context_uncertainty_mib) + " |";
     EXPECT_NE(page.find(row, begin), std::string::npos) << row;
   }

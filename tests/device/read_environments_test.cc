@@ -14,7 +14,8 @@ constexpr char kTwo[] = R"({"environments": [
   {"name": "old", "description": "eager", "context_mib": {"*": 1000},
    "context_uncertainty_mib": 50, "source": "made up"},
   {"name": "new", "description": "lazy", "default": true,
-   "context_mib": {"*": 300, "hopper": 350}, "context_mib_per_sm": 2.5,
+   "context_mib": {"*": 300, "hopper": 350},
+   "context_full_sms": {"hopper": 132}, "context_mib_per_sm": 2.5,
    "cudnn_mib": 40, "cublas_handle_mib": 60,
    "context_uncertainty_mib": 100, "source": "made up"}]})";
 
@@ -40,6 +41,9 @@ TEST(ReadContexts, ReadsEveryField) {
   EXPECT_EQ(context.description, "lazy");
   EXPECT_EQ(context.context_mib.at("*"), 300);
   EXPECT_EQ(context.context_mib.at("hopper"), 350);
+  EXPECT_EQ(context.context_full_sms.size(), 1u);
+  EXPECT_EQ(context.context_full_sms.at("hopper"), 132);
+  EXPECT_TRUE(read[0].context.context_full_sms.empty());
   EXPECT_EQ(context.context_mib_per_sm, 2.5);
   EXPECT_EQ(context.cudnn_mib, 40);
   EXPECT_EQ(context.cublas_handle_mib, 60);
@@ -51,7 +55,8 @@ TEST(ReadContexts, ReadsEveryField) {
 TEST(ReadContexts, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(Refusal("\"source\": \"made up\"}", "\"source\": \"x\", \"y\": 1}"),
             "env.json: environments[0] unknown field \"y\", expected one of: "
-            "context_mib, context_mib_per_sm, context_uncertainty_mib, "
+            "context_full_sms, context_mib, context_mib_per_sm, "
+            "context_uncertainty_mib, "
             "cublas_handle_mib, cudnn_mib, default, description, "
             "name, source");
 }
@@ -66,6 +71,12 @@ TEST(ReadContexts, RefusesANegativeContext) {
   EXPECT_EQ(Refusal("\"*\": 1000", "\"*\": -1"),
             "env.json: environments[0].context_mib.* is -1, expected a number "
             "from 0 to 1.04858e+06");
+}
+
+TEST(ReadContexts, RefusesMultiprocessorsOfAnUnstatedSize) {
+  EXPECT_EQ(Refusal("{\"hopper\": 132}", "{\"volta\": 80}"),
+            "env.json: environments[1].context_full_sms.volta has no size in "
+            "context_mib");
 }
 
 TEST(ReadContexts, RefusesANameGivenTwice) {

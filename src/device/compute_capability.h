@@ -1,6 +1,6 @@
 #pragma once
 
-namespace foretell::cost {
+namespace foretell::device {
 
 /// Compute capabilities (major x 10 + minor) of GPU generations:
 /// DeviceSpec::compute_capability, as CUDA's programming guide lists them. @{
@@ -11,4 +11,4 @@ inline constexpr int kHopper = 90;
 inline constexpr int kGeForceBlackwell = 120;
 /// @}
 
-}  // namespace foretell::cost
+}  // namespace foretell::device
