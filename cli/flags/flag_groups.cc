@@ -72,6 +72,7 @@ constexpr GroupRow kRows[] = {
     {"--host-memory", kAdvanced},
     {"--jobs", kAdvanced},
     {"--keep-result", kAdvanced},
+    {"--late-zero-grad", kAdvanced},
     {"--link", kAdvanced},
     {"--method", kAdvanced},
     {"--mig-rule", kAdvanced},

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,14 +16,16 @@ namespace {
 
 const std::map<std::string, bool> kSwitch = {{"off", false}, {"on", true}};
 
-void AddSwitch(CLI::App& command, const std::string& flag, bool& value,
-               const std::string& help) {
+/// `Value` is bool, or std::optional where PyTorch's version decides.
+template <typename Value>
+void AddSwitch(CLI::App& command, const std::string& flag, Value& value,
+               const char* usual, const std::string& help) {
   command
       .add_option_function<std::string>(
           flag, [&value](const std::string& text) { value = kSwitch.at(text); },
           help)
       ->check(CLI::IsMember({"on", "off"}))
-      ->default_str(value ? "on" : "off");
+      ->default_str(usual);
 }
 
 /// What is trained of a network.
@@ -59,12 +62,17 @@ LoraSpec ParseLora(const std::string& flag, const std::string& text) {
 }
 
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
-  AddSwitch(command, "--foreach", loop.foreach,
-            "Update all parameters at once in the optimizer; off: one by one");
-  AddSwitch(command, "--fused", loop.fused,
+  AddSwitch(command, "--foreach", loop.foreach, "on",
+            "Update all parameters at once in the optimizer; off: one by one, "
+            "the default before --torch 2.0");
+  AddSwitch(command, "--fused", loop.fused, "off",
             "Fused optimizer step, for sgd, momentum, adam, adamw and adagrad");
-  AddSwitch(command, "--set-to-none", loop.set_to_none,
-            "Drop gradients in zero_grad(); off: fill them with zeros");
+  AddSwitch(command, "--set-to-none", loop.set_to_none, "on",
+            "Drop gradients in zero_grad(); off: fill them with zeros, the "
+            "default before --torch 2.0");
+  command.add_flag("--late-zero-grad", loop.late_zero_grad,
+                   "Call zero_grad() between forward and backward pass: "
+                   "gradients live through the forward pass");
   command.add_flag("--keep-result", loop.keep_result,
                    "Inference in a loop of y = net(x): the last result lives "
                    "until the next one exists");
@@ -91,9 +99,14 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
 
 std::vector<std::string> LoopWords(const TrainingLoop& loop) {
   std::vector<std::string> words;
-  if (!loop.foreach) words.emplace_back("--foreach off");
+  const auto add = [&words](const char* flag, std::optional<bool> value) {
+    if (value)
+      words.push_back(fmt::format("{} {}", flag, *value ? "on" : "off"));
+  };
+  add("--foreach", loop.foreach);
   if (loop.fused) words.emplace_back("--fused on");
-  if (!loop.set_to_none) words.emplace_back("--set-to-none off");
+  add("--set-to-none", loop.set_to_none);
+  if (loop.late_zero_grad) words.emplace_back("--late-zero-grad");
   if (loop.keep_result) words.emplace_back("--keep-result");
   if (loop.accumulation != 1) {
     words.push_back(fmt::format("--accumulate {}", loop.accumulation));

@@ -13,12 +13,13 @@ namespace foretell::cli {
 /// else; `flag` begins the message.
 LoraSpec ParseLora(const std::string& flag, const std::string& text);
 
-/// Adds --foreach, --fused, --set-to-none, --keep-result, --accumulate,
+/// Adds --foreach, --fused, --set-to-none, --late-zero-grad, --keep-result,
+/// --accumulate,
 /// --trainable, --lora, --recompute and --parallel: how a loop is written.
 /// `loop` must outlive the command.
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop);
 
-/// The flags that differ from PyTorch's default: "--foreach off".
+/// The flags that state or change a default of PyTorch: "--foreach off".
 std::vector<std::string> LoopWords(const TrainingLoop& loop);
 
 }  // namespace foretell::cli

@@ -75,9 +75,9 @@ const std::vector<PartnerRow>& Rows() {
   static const std::vector<PartnerRow> kPartners = {
       {"",
        kFlags,
-       {"--optimizer", "--foreach", "--fused", "--set-to-none", "--accumulate",
-        "--trainable", "--lora", "--recompute", "--try-trainable",
-        "--try-lora"},
+       {"--optimizer", "--foreach", "--fused", "--set-to-none",
+        "--late-zero-grad", "--accumulate", "--trainable", "--lora",
+        "--recompute", "--try-trainable", "--try-lora"},
        [](G given) { return given.Trains(); },
        kTraining},
       {"",

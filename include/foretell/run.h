@@ -66,6 +66,8 @@ std::string ToString(const TorchVersion& version);  ///< "2.4" or "2.4.1".
 inline constexpr TorchVersion kFloatUpsampling = {.major = 2, .minor = 4};
 /// Since this version optimizers run over lists by default.
 inline constexpr TorchVersion kListsByDefault = {.major = 2, .minor = 0};
+/// Since this version zero_grad() drops gradients by default.
+inline constexpr TorchVersion kNoneByDefault = {.major = 2, .minor = 0};
 /// Since this version a step of Adam or AdamW over lists has one temporary as
 /// large as the parameters, in 2.0 two (PyTorch's issue 97712).
 inline constexpr TorchVersion kLeanAdam = {.major = 2, .minor = 1};

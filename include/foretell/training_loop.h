@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "foretell/parallel.h"
+#include "foretell/run.h"
 
 namespace foretell {
 
@@ -19,15 +21,18 @@ struct LoraSpec {
 /// How a loop runs its steps, of training if nothing else is stated. The
 /// defaults are PyTorch's.
 struct TrainingLoop {
-  /// The optimizer runs over whole lists of tensors (`foreach`), PyTorch's
-  /// default on GPUs; false: over one parameter at a time.
-  bool foreach = true;
+  /// The optimizer runs over whole lists of tensors (`foreach`); false: over
+  /// one parameter at a time; empty: as UpdatesLists states.
+  std::optional<bool> foreach = {};
   /// The optimizer's step is one operator (`fused=True`), regardless of
   /// `foreach`. Requires HasFusedStep of the optimizer.
   bool fused = false;
   /// zero_grad() drops gradients; false: it fills them with zeros, and the
-  /// backward pass adds to them.
-  bool set_to_none = true;
+  /// backward pass adds to them; empty: as DropsGradients states.
+  std::optional<bool> set_to_none = {};
+  /// zero_grad() runs between the forward and the backward pass, so gradients
+  /// live through the forward pass; false: before it.
+  bool late_zero_grad = false;
   /// In inference the results of a pass, and what autograd keeps for them, live
   /// until those of the next pass exist, as in a loop of `y = net(x)`; a
   /// training loop always does so.
@@ -46,5 +51,17 @@ struct TrainingLoop {
 
   bool operator==(const TrainingLoop&) const = default;
 };
+
+/// True if the loop's optimizer runs over lists: PyTorch's default on GPUs
+/// since 2.0.
+inline bool UpdatesLists(const TrainingLoop& loop, const TorchVersion& torch) {
+  return loop.foreach.value_or(torch >= kListsByDefault);
+}
+
+/// True if the loop's zero_grad() drops gradients: PyTorch's default since 2.0.
+inline bool DropsGradients(const TrainingLoop& loop,
+                           const TorchVersion& torch) {
+  return loop.set_to_none.value_or(torch >= kNoneByDefault);
+}
 
 }  // namespace foretell

@@ -40,6 +40,7 @@ class Options(TypedDict, total=False):
     foreach: bool
     fused: bool
     set_to_none: bool
+    late_zero_grad: bool
     keep_result: bool
     accumulate: int
     trainable: str

@@ -40,7 +40,8 @@ constexpr FixedRemedy kFixedRemedies[] = {
      [](StepSetup& setup) { setup.loop.recompute = "auto"; }},
     {"foreach=False", "foreach", true,
      [](const StepSetup& setup) {
-       return Trains(setup) && setup.loop.foreach && !setup.loop.fused &&
+       return Trains(setup) && !setup.loop.fused &&
+              UpdatesLists(setup.loop, setup.run.torch) &&
               setup.run.optimizer != Optimizer::kAdafactor;
      },
      [](StepSetup& setup) { setup.loop.foreach = false; }},
@@ -52,9 +53,14 @@ constexpr FixedRemedy kFixedRemedies[] = {
      [](StepSetup& setup) { setup.loop.fused = true; }},
     {"set_to_none=True", "set_to_none", true,
      [](const StepSetup& setup) {
-       return Trains(setup) && !setup.loop.set_to_none;
+       return Trains(setup) && !DropsGradients(setup.loop, setup.run.torch);
      },
      [](StepSetup& setup) { setup.loop.set_to_none = true; }},
+    {"zero_grad() before the forward pass", "zero_grad", true,
+     [](const StepSetup& setup) {
+       return Trains(setup) && setup.loop.late_zero_grad;
+     },
+     [](StepSetup& setup) { setup.loop.late_zero_grad = false; }},
     {"channels_last", "channels_last", true,
      [](const StepSetup& setup) {
        return setup.run.autocast && !setup.run.channels_last;
@@ -68,9 +74,10 @@ constexpr FixedRemedy kFixedRemedies[] = {
 /// Shards of parameters, gradients and states on so many GPUs, each with the
 /// batch that was asked for.
 void AddShards(const StepSetup& setup, std::vector<RemedyRow>& rows) {
-  const bool can_shard = Trains(setup) &&
-                         setup.loop.parallel == ParallelSpec{} &&
-                         setup.loop.accumulation == 1 && setup.loop.set_to_none;
+  const bool can_shard =
+      Trains(setup) && setup.loop.parallel == ParallelSpec{} &&
+      setup.loop.accumulation == 1 && !setup.loop.late_zero_grad &&
+      DropsGradients(setup.loop, setup.run.torch);
   if (!can_shard) return;
   for (const int gpus : kShardedOver) {
     rows.push_back({fmt::format("shard over {} GPUs (fsdp:{})", gpus, gpus),

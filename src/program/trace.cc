@@ -66,11 +66,14 @@ void RequireParallelFits(const TraceOptions& options) {
   const bool shards =
       spec.kind == ParallelKind::kZero2 || spec.kind == ParallelKind::kFsdp;
   if (!shards) return;
-  if (options.loop.accumulation > 1 || !options.loop.set_to_none) {
+  const TrainingLoop& loop = options.loop;
+  if (loop.accumulation > 1 || loop.late_zero_grad ||
+      !DropsGradients(loop, options.run.torch)) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: gradients that are added up over batches, or "
-                            "filled with zeros, are not modelled with sharded "
-                            "parameters",
+                fmt::format("{}: gradients that are added up over batches, "
+                            "filled with zeros (PyTorch's default before 2.0) "
+                            "or kept during the forward pass are not modelled "
+                            "with sharded parameters",
                             ToString(spec)));
   }
 }
@@ -112,9 +115,9 @@ std::string LengthsOfTheExample(const std::vector<BoundInput>& inputs) {
       Joined(texts), symbols.back());
 }
 
-StepCode CodeOf(const TrainingLoop& loop) {
+StepCode CodeOf(const TrainingLoop& loop, const TorchVersion& torch) {
   if (loop.fused) return StepCode::kFused;
-  return loop.foreach ? StepCode::kLists : StepCode::kOneByOne;
+  return UpdatesLists(loop, torch) ? StepCode::kLists : StepCode::kOneByOne;
 }
 
 /// A program, its inputs and its recorder while they are being traced.
@@ -217,17 +220,19 @@ class Tracer {
   Trace Train() {
     ChooseTrained();
     OptimizerStep optimizer(options_.run.optimizer, TrainableTensors(),
-                            CodeOf(options_.loop), options_.run.torch);
+                            CodeOf(options_.loop, options_.run.torch),
+                            options_.run.torch);
     std::vector<at::Tensor> outputs;
     for (int step = 0; step < kTrainingSteps; ++step) {
       const bool is_last = step == kTrainingSteps - 1;
       recorder_.RecordNodes(is_last || recomputes());
       if (is_last) first_node_ = recorder_.num_nodes();
-      Clear(optimizer);
+      if (!ClearsLate()) Clear(optimizer);
       batch_starts_.clear();
       for (int batch = 0; batch < TracedBatches(); ++batch) {
         batch_starts_.push_back(recorder_.num_nodes());
-        ForwardAndBackward(outputs);
+        const bool clears = ClearsLate() && batch == 0;
+        ForwardAndBackward(outputs, clears ? &optimizer : nullptr);
       }
       batch_starts_.push_back(recorder_.num_nodes());
       Enter(Phase::kOptimizer, TensorRole::kOptimizerTemporary);
@@ -286,8 +291,15 @@ class Tracer {
 
   bool recomputes() const { return !options_.loop.recompute.empty(); }
 
+  /// Gradients in DDP's buckets live on at any rate.
+  bool ClearsLate() const {
+    return options_.loop.late_zero_grad && !options_.loop.parallel.bucket_view;
+  }
+
   void Clear(OptimizerStep& optimizer) {
-    if (options_.loop.set_to_none) return optimizer.ZeroGrad();
+    if (DropsGradients(options_.loop, options_.run.torch)) {
+      return optimizer.ZeroGrad();
+    }
     Enter(Phase::kOptimizer, TensorRole::kOptimizerTemporary);
     optimizer.FillGradWithZeros();
   }
@@ -400,10 +412,13 @@ class Tracer {
     return loss.value;
   }
 
-  void ForwardAndBackward(std::vector<at::Tensor>& outputs) {
+  /// `cleared`: the optimizer whose gradients are cleared in between, or null.
+  void ForwardAndBackward(std::vector<at::Tensor>& outputs,
+                          OptimizerStep* cleared) {
     Enter(Phase::kForward, TensorRole::kActivation);
     at::Tensor loss = ForwardAndLoss(outputs);
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
+    if (cleared != nullptr) Clear(*cleared);
     Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
     if (loss.requires_grad()) loss.backward();
     trained_.clear();

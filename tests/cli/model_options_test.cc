@@ -235,13 +235,15 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
   const TrainingLoop loop =
       ParseModel(
           "a.pt2 --mode training --foreach off --fused on --set-to-none off "
+          "--late-zero-grad "
           "--accumulate "
           "4 --lora r=16,targets=q|v{1,2} --recompute blocks.*")
           .ToStep({})
           .options.loop;
-  EXPECT_FALSE(loop.foreach);
+  EXPECT_EQ(loop.foreach, false);
   EXPECT_TRUE(loop.fused);
-  EXPECT_FALSE(loop.set_to_none);
+  EXPECT_EQ(loop.set_to_none, false);
+  EXPECT_TRUE(loop.late_zero_grad);
   EXPECT_EQ(loop.accumulation, 4);
   EXPECT_EQ(loop.lora, (LoraSpec{16, "q|v{1,2}"}));
   EXPECT_EQ(loop.recompute, "blocks.*");

@@ -156,6 +156,42 @@ TEST(TrainingLoop, WithoutSetToNoneGradientsStayAndAreAddedTo) {
             2 * kAllWeights);
 }
 
+TEST(TrainingLoop, BeforePyTorch20IsOneByOneAndKeepsGradients) {
+  const TorchVersion old = {.major = 1, .minor = 13};
+  const OperatorGraph usual = TrainInLoop({}, Optimizer::kAdam, old);
+  EXPECT_EQ(CountIn(usual, Phase::kOptimizer, "zero_"), 4);
+  EXPECT_EQ(BytesOfRole(usual, TensorRole::kGradient), kAllWeights);
+  EXPECT_EQ(PeakOfRole(usual, TensorRole::kOptimizerTemporary), 2048 + 2048);
+  const OperatorGraph stated = TrainInLoop(
+      {.foreach = true, .set_to_none = true}, Optimizer::kAdam, old);
+  EXPECT_EQ(CountIn(stated, Phase::kOptimizer, "zero_"), 0);
+  EXPECT_EQ(BytesOfRole(stated, TensorRole::kGradient), 2 * kAllWeights);
+  EXPECT_EQ(PeakOfRole(stated, TensorRole::kOptimizerTemporary), kAllWeights);
+  const OperatorGraph next =
+      TrainInLoop({}, Optimizer::kAdam, {.major = 2, .minor = 0});
+  EXPECT_EQ(CountIn(next, Phase::kOptimizer, "zero_"), 0);
+}
+
+TEST(TrainingLoop, ALateZeroGradKeepsGradientsThroughTheForwardPass) {
+  const OperatorGraph usual = TrainInLoop({});
+  const OperatorGraph late = TrainInLoop({.late_zero_grad = true});
+  ASSERT_EQ(late.nodes().size(), usual.nodes().size());
+  const std::vector<std::string> targets = TargetsOf(usual);
+  const auto relu =
+      static_cast<NodeId>(std::ranges::find(targets, "relu") - targets.begin());
+  EXPECT_EQ(LiveBytesAfter(late, relu),
+            LiveBytesAfter(usual, relu) + kAllWeights);
+  const auto last = static_cast<NodeId>(usual.nodes().size()) - 1;
+  EXPECT_EQ(LiveBytesAfter(late, last), LiveBytesAfter(usual, last));
+}
+
+TEST(TrainingLoop, ALateZeroGradClearsOnceForAllBatches) {
+  const OperatorGraph graph = TrainInLoop(
+      {.set_to_none = false, .late_zero_grad = true, .accumulation = 3});
+  EXPECT_EQ(CountIn(graph, Phase::kOptimizer, "zero_"), 4);
+  EXPECT_EQ(graph.nodes().front().phase, Phase::kForward);
+}
+
 TEST(TrainingLoop, AccumulatesGradientsOfSeveralBatches) {
   const OperatorGraph graph = TrainInLoop({.accumulation = 3});
   EXPECT_EQ(CountIn(graph, Phase::kForward, "linear"), 3 * 2);

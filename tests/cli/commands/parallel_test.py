@@ -103,6 +103,7 @@ class Parallel(unittest.TestCase):
                 (("--parallel", "pp:4"), "--parallel 'pp:4': expected ddp:N"),
                 (("--parallel", "ddp:1"), "--parallel 'ddp:1': expected ddp:N"),
                 (("--parallel", "fsdp:2", "--accumulate", "2"), "fsdp:2: gradients"),
+                (("--parallel", "fsdp:2", "--torch", "1.13"), "fsdp:2: gradients"),
                 (("--parallel", "fsdp:2,blocks=no.*"), "no block 'no.*'"),
                 (("--parallel", "ddp:2", "--mode", "inference"),
                  "needs --mode training")):
