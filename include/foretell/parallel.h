@@ -15,6 +15,9 @@ enum class ParallelKind : std::uint8_t {
   /// are shards; gathered parameters stay in memory from forward to backward.
   kZero2,
   kFsdp,  ///< fully_shard: gathered parameters go after each block's pass.
+  /// FullyShardedDataParallel, FSDP of PyTorch 1: the same with one flat
+  /// parameter per block.
+  kFsdp1,
   /// parallelize_module: linear layers by columns, then by rows; all GPUs get
   /// the same batch.
   kTensor,
@@ -26,8 +29,8 @@ struct ParallelSpec {
   int gpus = 1;  ///< At least 2 unless kOneGpu.
   /// gradient_as_bucket_view=True: gradients are views of DDP's buckets.
   bool bucket_view = false;
-  /// Path of the modules that kFsdp and kZero2 wrap, as RecomputeBlocks accepts
-  /// it; empty: modules whose path ends with the first number in it.
+  /// Path of the modules that kFsdp, kFsdp1 and kZero2 wrap, as RecomputeBlocks
+  /// accepts it; empty: modules whose path ends with the first number in it.
   std::string blocks = {};
   /// kTensor: the embedding table and the head are split by words.
   bool vocabulary = false;
@@ -35,6 +38,8 @@ struct ParallelSpec {
   bool operator==(const ParallelSpec&) const = default;
 };
 
+/// True for kZero2, kFsdp and kFsdp1.
+bool ShardsParameters(const ParallelSpec& spec);
 /// True if GPUs share inference as well as training.
 bool SharesInference(const ParallelSpec& spec);
 

@@ -28,7 +28,7 @@ _WRAPPERS = (
     _Wrapper("torch.distributed.fsdp.fully_sharded_data_parallel."
              "FullyShardedDataParallel", "_fsdp_wrapped_module",
              "FullyShardedDataParallel is left out: figures are those of one GPU with "
-             "all parameters; parallel='fsdp:2' predicts the shards"),
+             "all parameters; parallel='fsdp1:2' predicts the shards"),
 )
 
 

@@ -21,11 +21,10 @@ struct ParallelName {
   std::string_view name;
 };
 
-constexpr ParallelName kParallelNames[] = {{ParallelKind::kDdp, "ddp"},
-                                           {ParallelKind::kZero1, "zero1"},
-                                           {ParallelKind::kZero2, "zero2"},
-                                           {ParallelKind::kFsdp, "fsdp"},
-                                           {ParallelKind::kTensor, "tp"}};
+constexpr ParallelName kParallelNames[] = {
+    {ParallelKind::kDdp, "ddp"},     {ParallelKind::kZero1, "zero1"},
+    {ParallelKind::kZero2, "zero2"}, {ParallelKind::kFsdp, "fsdp"},
+    {ParallelKind::kFsdp1, "fsdp1"}, {ParallelKind::kTensor, "tp"}};
 
 std::string_view ParallelNameOf(ParallelKind kind) {
   const auto* const row =
@@ -35,10 +34,6 @@ std::string_view ParallelNameOf(ParallelKind kind) {
 
 bool HasBuckets(ParallelKind kind) {
   return kind == ParallelKind::kDdp || kind == ParallelKind::kZero1;
-}
-
-bool HasBlocks(ParallelKind kind) {
-  return kind == ParallelKind::kZero2 || kind == ParallelKind::kFsdp;
 }
 
 /// Whether `word` is an option of the spec's kind, which it then has.
@@ -51,7 +46,7 @@ bool ReadOption(std::string_view word, ParallelSpec& spec) {
     spec.vocabulary = true;
     return true;
   }
-  if (!HasBlocks(spec.kind) || !word.starts_with(kBlocks)) return false;
+  if (!ShardsParameters(spec) || !word.starts_with(kBlocks)) return false;
   spec.blocks = word.substr(kBlocks.size());
   return !spec.blocks.empty();
 }
@@ -73,6 +68,11 @@ std::optional<ParallelSpec> ReadSpec(std::string_view text) {
 
 }  // namespace
 
+bool ShardsParameters(const ParallelSpec& spec) {
+  return spec.kind == ParallelKind::kZero2 ||
+         spec.kind == ParallelKind::kFsdp || spec.kind == ParallelKind::kFsdp1;
+}
+
 bool SharesInference(const ParallelSpec& spec) {
   return spec.kind == ParallelKind::kTensor;
 }
@@ -91,9 +91,10 @@ ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
     return *std::move(spec);
   throw Error(
       ErrorCode::kInvalidArgument,
-      fmt::format("{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N or tp:N "
-                  "with 2 to {} GPUs; optionally, ddp:N and zero1:N with "
-                  "',{}', zero2:N and fsdp:N with ',{}PATH', tp:N with ',{}'",
+      fmt::format("{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N, "
+                  "fsdp1:N or tp:N with 2 to {} GPUs; optionally, ddp:N and "
+                  "zero1:N with ',{}', zero2:N, fsdp:N and fsdp1:N with "
+                  "',{}PATH', tp:N with ',{}'",
                   flag, text, kMostGpus, kBucketView, kBlocks, kVocabulary));
 }
 

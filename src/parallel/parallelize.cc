@@ -24,6 +24,7 @@ constexpr PlanRow kPlans[] = {{ParallelKind::kDdp, &ShareBatches},
                               {ParallelKind::kZero1, &ShareBatches},
                               {ParallelKind::kZero2, &ShardParameters},
                               {ParallelKind::kFsdp, &ShardParameters},
+                              {ParallelKind::kFsdp1, &ShardParameters},
                               {ParallelKind::kTensor, &ShareLayers}};
 
 }  // namespace

@@ -36,6 +36,17 @@ std::int64_t ShardSizes::WholeBytes(
   return bytes;
 }
 
+std::int64_t ShardSizes::FlatBytes(
+    const std::vector<ParameterIndex>& indices) const {
+  std::int64_t bytes = 0;
+  for (const ParameterIndex index : indices) {
+    bytes = RequireBytes(bytes + TypeOf(index).Bytes());
+  }
+  const std::int64_t row =
+      std::int64_t{gpus_} * ByteWidth(TypeOf(indices.front()).dtype);
+  return (bytes + row - 1) / row * row;
+}
+
 std::int64_t ShardSizes::RequireBytes(std::int64_t bytes) const {
   if (bytes <= kMaxTotalBytes) return bytes;
   throw Error(ErrorCode::kInvalidArgument,

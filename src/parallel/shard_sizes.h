@@ -22,6 +22,9 @@ class ShardSizes {
   /// Error(kInvalidArgument) beyond the limits of a graph.
   std::int64_t WholeBytes(ParameterIndex index) const;
   std::int64_t WholeBytes(const std::vector<ParameterIndex>& indices) const;
+  /// Bytes of the parameters one after another, padded at the end to an equal
+  /// number of elements for each GPU.
+  std::int64_t FlatBytes(const std::vector<ParameterIndex>& indices) const;
   /// `bytes` of them in one list, by the first one's element type.
   TensorType FlatType(const std::vector<ParameterIndex>& indices,
                       std::int64_t bytes) const;

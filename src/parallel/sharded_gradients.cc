@@ -16,6 +16,7 @@ void ShardedStep::EndBackward(std::size_t i) {
   FreePacked();
   const ValueId packed = Pack(i, trained);
   Scatter(i, trained, packed);
+  if (IsFlat()) FreePacked();
 }
 
 void ShardedStep::FreePacked() {
@@ -26,7 +27,7 @@ void ShardedStep::FreePacked() {
 ValueId ShardedStep::Pack(std::size_t i,
                           const std::vector<ParameterIndex>& trained) {
   const ShardedUnit& unit = found_.units[i];
-  Added added{.target = "_chunk_cat",
+  Added added{.target = IsFlat() ? "cat" : "_chunk_cat",
               .inputs = {},
               .types = {},
               .storages = {},
@@ -39,11 +40,12 @@ ValueId ShardedStep::Pack(std::size_t i,
     }
   }
   // What the unit before it packed is reduced by then.
-  if (last_reduced_ != kNone) added.inputs.push_back(last_reduced_);
+  if (last_reduced_ != kNone && !IsFlat())
+    added.inputs.push_back(last_reduced_);
   packed_ =
-      builder().AddStorage(sizes_.WholeBytes(trained), TensorRole::kGradient,
+      builder().AddStorage(WholeBytes(trained), TensorRole::kGradient,
                            fmt::format("packed gradients of {}", unit.Name()));
-  added.types = {sizes_.FlatType(trained, sizes_.WholeBytes(trained))};
+  added.types = {sizes_.FlatType(trained, WholeBytes(trained))};
   added.storages = {packed_};
   const ValueId packed = Add(std::move(added)).front();
   builder().Allocate(packed_, Current());
@@ -56,7 +58,7 @@ ValueId ShardedStep::Pack(std::size_t i,
 void ShardedStep::Scatter(std::size_t i,
                           const std::vector<ParameterIndex>& trained,
                           ValueId packed) {
-  const std::int64_t bytes = sizes_.WholeBytes(trained);
+  const std::int64_t bytes = WholeBytes(trained);
   const ShardedUnit& unit = found_.units[i];
   const StorageId storage =
       builder().AddStorage(bytes / spec().gpus, TensorRole::kGradient,

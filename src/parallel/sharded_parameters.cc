@@ -19,8 +19,8 @@ void ShardedStep::Gather(std::size_t i, Phase phase) {
     added.inputs.push_back(shards_[IndexOf(index)]);
   }
   // Not before what the unit before it gathered has been copied out.
-  if (last_copied_ != kNone) added.inputs.push_back(last_copied_);
-  const std::int64_t bytes = sizes_.WholeBytes(unit.parameters);
+  if (last_copied_ != kNone && !IsFlat()) added.inputs.push_back(last_copied_);
+  const std::int64_t bytes = WholeBytes(unit.parameters);
   const StorageId buffer = builder().AddStorage(
       bytes, TensorRole::kParameter, fmt::format("gathered {}", unit.Name()));
   added.types = {sizes_.FlatType(unit.parameters, bytes)};
@@ -31,25 +31,27 @@ void ShardedStep::Gather(std::size_t i, Phase phase) {
   states_[i].buffer = buffer;
 }
 
-void ShardedStep::CopyOut(std::size_t i, Phase phase) {
+void ShardedStep::MakeWhole(std::size_t i, Phase phase) {
   const ShardedUnit& unit = found_.units[i];
-  Added added{.target = "split_with_sizes_copy",
+  Added added{.target = IsFlat() ? "split_with_sizes" : "split_with_sizes_copy",
               .inputs = {states_[i].gathered},
               .types = {},
               .storages = {},
               .phase = phase,
               .scope = unit.path};
   for (const ParameterIndex index : unit.parameters) {
-    const std::string& label = graph().value(At(index).value).name;
     added.types.push_back(sizes_.TypeOf(index));
-    added.storages.push_back(builder().AddStorage(
-        sizes_.WholeBytes(index), TensorRole::kParameter, label));
+    added.storages.push_back(
+        IsFlat() ? states_[i].buffer
+                 : builder().AddStorage(sizes_.WholeBytes(index),
+                                        TensorRole::kParameter,
+                                        graph().value(At(index).value).name));
   }
   const std::vector<StorageId> storages = added.storages;
   const std::vector<ValueId> values = Add(std::move(added));
   for (std::size_t k = 0; k < values.size(); ++k) {
     const ParameterIndex index = unit.parameters[k];
-    builder().Allocate(storages[k], Current());
+    if (!IsFlat()) builder().Allocate(storages[k], Current());
     whole_[IndexOf(index)] = storages[k];
     SetStorage(At(index).storage, storages[k]);
     for (const ValueId id : At(index).sources) SetValue(id, values[k]);
@@ -61,13 +63,14 @@ void ShardedStep::CopyOut(std::size_t i, Phase phase) {
 void ShardedStep::FreeWhole(std::size_t i) {
   if (!std::exchange(states_[i].is_whole, false)) return;
   for (const ParameterIndex index : found_.units[i].parameters) {
-    Free(whole_[IndexOf(index)]);
+    if (!IsFlat()) Free(whole_[IndexOf(index)]);
     for (const ValueId id : At(index).sources) {
       SetValue(id, shards_[IndexOf(index)]);
     }
     SetStorage(At(index).storage,
                builder().value(shards_[IndexOf(index)]).storage);
   }
+  if (IsFlat()) FreeBuffer(i);
 }
 
 void ShardedStep::FreeBuffer(std::size_t i) {

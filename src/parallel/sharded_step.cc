@@ -15,6 +15,14 @@
 //              is done. A unit whose inputs need no gradient, and the root, are
 //              done when the whole backward pass is.
 //
+// FullyShardedDataParallel, FSDP1, has one flat parameter per unit
+// (torch/distributed/fsdp/_flat_param.py, _runtime_utils.py, 2.13):
+//
+//   forward    parameters are views of the gathered buffer, which is allocated
+//              on the stream that gathers and freed when the unit is done.
+//   backward   autograd concatenates the unit's gradients; the flat gradient
+//              goes once it is scattered.
+//
 // kZero2 is reshard_after_forward=False: what the forward pass gathered stays.
 //
 // Rows are split as torch.chunk does, so the first GPU, which is the one shown,
@@ -94,13 +102,13 @@ void ShardedStep::BeginForward(std::size_t i) {
   if (!HasParameters(i) || states_[i].is_whole) return;
   Gather(i, Phase::kForward);
   FreeWaiting();
-  CopyOut(i, Phase::kForward);
-  waiting_ = i;
+  MakeWhole(i, Phase::kForward);
+  if (!IsFlat()) waiting_ = i;
   order_.push_back(i);
 }
 
 void ShardedStep::EndForward(std::size_t i) {
-  if (spec().kind == ParallelKind::kFsdp) FreeWhole(i);
+  if (spec().kind != ParallelKind::kZero2) FreeWhole(i);
 }
 
 void ShardedStep::BeginNetworkBackward() {
@@ -119,8 +127,8 @@ void ShardedStep::BeginBackward(std::size_t i) {
   if (!HasParameters(i)) return;
   if (!states_[i].is_whole) {
     if (states_[i].buffer == kNone) Gather(i, Phase::kBackward);
-    CopyOut(i, Phase::kBackward);
-    FreeBuffer(i);
+    MakeWhole(i, Phase::kBackward);
+    if (!IsFlat()) FreeBuffer(i);
   }
   const auto place = std::ranges::find(order_, i);
   Prefetch(static_cast<std::size_t>(place - order_.begin()));

@@ -9,8 +9,8 @@
 
 namespace foretell::parallel {
 
-/// Rewrites the step for kFsdp and kZero2: sharded_step.cc has the order of
-/// events, sharded_parameters.cc and sharded_gradients.cc the events.
+/// Rewrites the step for kFsdp, kFsdp1 and kZero2: sharded_step.cc has the
+/// order of events, sharded_parameters.cc and sharded_gradients.cc the events.
 class ShardedStep final : public StepRewriter {
  public:
   ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
@@ -27,6 +27,12 @@ class ShardedStep final : public StepRewriter {
 
   const Parameter& At(ParameterIndex index) const {
     return facts_.parameters[IndexOf(index)];
+  }
+  /// A unit's parameters are views of what was gathered.
+  bool IsFlat() const { return spec().kind == ParallelKind::kFsdp1; }
+  /// Bytes of all GPUs' shards of the parameters.
+  std::int64_t WholeBytes(const std::vector<ParameterIndex>& indices) const {
+    return IsFlat() ? sizes_.FlatBytes(indices) : sizes_.WholeBytes(indices);
   }
   bool HasParameters(std::size_t unit) const {
     return !found_.units[unit].parameters.empty();
@@ -52,7 +58,8 @@ class ShardedStep final : public StepRewriter {
   /// @name Parameters of a unit
   /// @{
   void Gather(std::size_t i, Phase phase);
-  void CopyOut(std::size_t i, Phase phase);
+  /// Copies the parameters out of the buffer, or splits it into views of them.
+  void MakeWhole(std::size_t i, Phase phase);
   void FreeWhole(std::size_t i);
   void FreeBuffer(std::size_t i);
   /// Frees the buffer that a forward pass left to the next unit.

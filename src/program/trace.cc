@@ -63,9 +63,7 @@ void RequireParallelFits(const TraceOptions& options) {
                             "of inference those of tp:N",
                             ToString(spec)));
   }
-  const bool shards =
-      spec.kind == ParallelKind::kZero2 || spec.kind == ParallelKind::kFsdp;
-  if (!shards) return;
+  if (!ShardsParameters(spec)) return;
   const TrainingLoop& loop = options.loop;
   if (loop.accumulation > 1 || loop.late_zero_grad ||
       !DropsGradients(loop, options.run.torch)) {

@@ -11,8 +11,8 @@ namespace {
 TEST(ParallelSpec, ReadsWhatItWrites) {
   for (const std::string text :
        {"ddp:8", "ddp:2,bucket-view", "zero1:4", "zero1:4,bucket-view",
-        "zero2:2", "fsdp:65536", "fsdp:8,blocks=model.layers.*", "tp:4",
-        "tp:4,vocabulary"}) {
+        "zero2:2", "fsdp:65536", "fsdp:8,blocks=model.layers.*", "fsdp1:8",
+        "fsdp1:8,blocks=h.*", "tp:4", "tp:4,vocabulary"}) {
     EXPECT_EQ(ToString(ParseParallel("--parallel", text)), text);
   }
   EXPECT_EQ(ToString(ParallelSpec{}), "");
@@ -26,11 +26,26 @@ TEST(ParallelSpec, KnowsItsParts) {
 }
 
 TEST(ParallelSpec, RefusesOtherTexts) {
-  for (const std::string text :
-       {"", "ddp", "ddp:", "ddp:1", "ddp:0", "ddp:-2", "ddp:2.5", "ddp:65537",
-        "hsdp:8", "tp:4,bucket-view", "tp:4,blocks=h.*", "fsdp:8,",
-        "fsdp:8,blocks=", "fsdp:8,bucket-view", "ddp:8,blocks=h.*", " ddp:8",
-        "DDP:8", "fsdp:8,vocabulary", "tp:4,vocabulary=8"}) {
+  for (const std::string text : {"",
+                                 "ddp",
+                                 "ddp:",
+                                 "ddp:1",
+                                 "ddp:0",
+                                 "ddp:-2",
+                                 "ddp:2.5",
+                                 "ddp:65537",
+                                 "hsdp:8",
+                                 "tp:4,bucket-view",
+                                 "tp:4,blocks=h.*",
+                                 "fsdp:8,",
+                                 "fsdp:8,blocks=",
+                                 "fsdp:8,bucket-view",
+                                 "fsdp1:8,bucket-view",
+                                 "ddp:8,blocks=h.*",
+                                 " ddp:8",
+                                 "DDP:8",
+                                 "fsdp:8,vocabulary",
+                                 "tp:4,vocabulary=8"}) {
     try {
       ParseParallel("--parallel", text);
       ADD_FAILURE() << text;

@@ -82,6 +82,38 @@ TEST(Parallelize, GathersTwiceUnlessParametersStay) {
   EXPECT_EQ(exchanges("fsdp:4")[std::string(kReduceScatter)].count, 4);
 }
 
+TEST(Parallelize, GathersOneFlatParameterPerBlockInFsdp1) {
+  const auto under = [](const std::string& plan) {
+    return ReadStep("mlp").Under(plan + ",blocks=layers.*");
+  };
+  std::map<std::string, Exchanged> found = ExchangesOf(under("fsdp1:8"));
+  EXPECT_EQ(found[std::string(kReduceScatter)].count, 7);
+  // The head's 10,250 elements are padded to 10,256; all others are divisible.
+  EXPECT_EQ(found[std::string(kReduceScatter)].bytes, kMlpBytes + 6 * 4);
+  EXPECT_EQ(found[std::string(kAllGather)].count,
+            ExchangesOf(under("fsdp:8"))[std::string(kAllGather)].count);
+  // Two GPUs pad nothing: what is left is the copies of what was gathered.
+  const OperatorGraph flat = under("fsdp1:2");
+  EXPECT_EQ(BytesOfRole(under("fsdp:2"), TensorRole::kParameter) -
+                BytesOfRole(flat, TensorRole::kParameter),
+            ExchangesOf(flat)[std::string(kAllGather)].bytes);
+}
+
+TEST(Parallelize, FreesFlatGradientsOnceTheyAreScattered) {
+  const OperatorGraph graph = ReadStep("blocks").Under("fsdp1:4");
+  int freed = 0;
+  for (const MemoryEvent& event : graph.events()) {
+    const std::string& label = graph.storage(event.storage).label;
+    if (event.kind != MemoryEvent::Kind::kFree ||
+        !label.starts_with("packed gradients")) {
+      continue;
+    }
+    ++freed;
+    EXPECT_EQ(graph.node(event.node).target, kReduceScatter);
+  }
+  EXPECT_EQ(freed, 4);  // Three blocks and the root.
+}
+
 TEST(Parallelize, WrapsTheBlocksThatAreNamed) {
   EXPECT_EQ(ExchangesOf(ReadStep("mlp").Under(
                 "fsdp:2,blocks=layers.*"))[std::string(kReduceScatter)]
