@@ -216,6 +216,7 @@ void PutParallel(ByteWriter& writer, const ParallelSpec& spec) {
   writer.Number(spec.gpus);
   writer.Number(spec.bucket_view);
   writer.Text(spec.blocks);
+  writer.Number(spec.vocabulary);
 }
 
 ParallelSpec TakeParallel(ByteReader& reader) {
@@ -224,6 +225,7 @@ ParallelSpec TakeParallel(ByteReader& reader) {
   spec.gpus = reader.Number<int>();
   spec.bucket_view = reader.Number<bool>();
   spec.blocks = reader.Text();
+  spec.vocabulary = reader.Number<bool>();
   return spec;
 }
 
@@ -233,9 +235,11 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.chose_precision);
   writer.Number(options.device);
   writer.Number(options.seed);
-  writer.Number(options.loop.foreach);
+  PutOptional(writer, options.loop.foreach);
   writer.Number(options.loop.fused);
-  writer.Number(options.loop.set_to_none);
+  PutOptional(writer, options.loop.set_to_none);
+  writer.Number(options.loop.late_zero_grad);
+  writer.Number(options.loop.keep_result);
   writer.Number(options.loop.accumulation);
   writer.Text(options.loop.trainable);
   writer.Number(options.loop.lora.rank);
@@ -250,9 +254,11 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.chose_precision = reader.Number<bool>();
   options.device = reader.Number<TraceDevice>();
   options.seed = reader.Number<std::uint64_t>();
-  options.loop.foreach = reader.Number<bool>();
+  options.loop.foreach = TakeOptional<bool>(reader);
   options.loop.fused = reader.Number<bool>();
-  options.loop.set_to_none = reader.Number<bool>();
+  options.loop.set_to_none = TakeOptional<bool>(reader);
+  options.loop.late_zero_grad = reader.Number<bool>();
+  options.loop.keep_result = reader.Number<bool>();
   options.loop.accumulation = reader.Number<int>();
   options.loop.trainable = reader.Text();
   options.loop.lora.rank = reader.Number<int>();
