@@ -113,9 +113,9 @@ constexpr ThreadCycles kElementLoops[] = {
 /// cache or from memory (KernelBench on A100 and H100).
 double PickedUs(const Kernel& kernel, const Machine& machine) {
   constexpr double kCachedCycles = 600, kMissedCycles = 1500;
-  const double bytes =
-      Real(kernel.rows) *
-      Real(kernel.row_elements * kernel.inner_extent * kernel.element_bytes_in);
+  const double bytes = Real(kernel.rows) * Real(kernel.row_elements) *
+                       Real(kernel.inner_extent) *
+                       Real(kernel.element_bytes_in);
   const double cache = machine.device->l2_mib * kMiB * machine.share;
   return Real(kernel.row_elements) *
          (bytes <= cache ? kCachedCycles : kMissedCycles) /

@@ -61,8 +61,8 @@ std::int64_t Added(const Expansion& expansion, const ExpandedNode& expanded) {
 
 /// Elements of all rows that an embedding bag sums: indices times row.
 std::int64_t Bagged(const Expansion& expansion, const ExpandedNode& expanded) {
-  return NumElements(ShapeOfInput(expansion, expanded, 1)) *
-         LastOf(ShapeOfInput(expansion, expanded, 0));
+  return NumElements({NumElements(ShapeOfInput(expansion, expanded, 1)),
+                      LastOf(ShapeOfInput(expansion, expanded, 0))});
 }
 
 struct LoopRow {
@@ -135,7 +135,8 @@ void SetPicking(const Expansion& expansion, const ExpandedNode& expanded,
                 std::size_t classes, Kernel& kernel) {
   const std::int64_t rows =
       NumElements(ShapeOfInput(expansion, expanded, classes));
-  kernel.bytes_in = std::min(kernel.bytes_in, rows * kSectorBytes);
+  kernel.bytes_in =
+      std::min(kernel.bytes_in, NumElements({rows, kSectorBytes}));
   if (expanded.node.Int("reduction", 1) == 0) return;
   const std::int64_t threads = PickingThreads(rows, expansion.mode.torch);
   kernel.loop = ElementLoop::kPicked;
@@ -163,11 +164,12 @@ void SetElementLoop(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.rows = row->rows(expansion, expanded);
   kernel.row_elements = row->row_elements(expansion, expanded);
   if (target == "im2col") {  // One launch for each image.
+    const Shape& images = ShapeOfInput(expansion, expanded, 0);
     kernel.launches =
-        std::max<std::int64_t>(1, ShapeOfInput(expansion, expanded, 0).front());
+        images.empty() ? 1 : std::max<std::int64_t>(1, images.front());
   }
   if (row->loop == ElementLoop::kBagged) {
-    kernel.bytes_weight = kernel.rows * kernel.element_bytes_in;
+    kernel.bytes_weight = NumElements({kernel.rows, kernel.element_bytes_in});
   }
 }
 
