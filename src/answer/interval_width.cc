@@ -13,15 +13,15 @@ namespace {
 /// scripts/published/fit_intervals.py prints them; docs/accuracy.md has its
 /// table. Few rows tell of newer hosts: they may be as slow as others.
 /// @{
-constexpr WidthFactors kInference = {1.16, 1.24};
-constexpr WidthFactors kInference16Bits = {1.29, 1.51};
-constexpr WidthFactors kTraining = {1.10, 1.28};
-constexpr WidthFactors kEnergy = {1.08, 1.33};
+constexpr WidthFactors kInference = {1.16, 1.21};
+constexpr WidthFactors kInference16Bits = {1.32, 1.53};
+constexpr WidthFactors kTraining = {1.10, 1.27};
+constexpr WidthFactors kEnergy = {1.09, 1.32};
 /// Adds to them where one operator takes all the time.
-constexpr WidthFactors kOneOperator = {1.35, 2.03};
+constexpr WidthFactors kOneOperator = {1.39, 2.08};
 /// Hosts of GPUs before Hopper, and since.
-constexpr WidthFactors kOlderHosts = {1.51, 1.48};
-constexpr WidthFactors kNewerHosts = {2.76, 1.48};
+constexpr WidthFactors kOlderHosts = {1.49, 1.44};
+constexpr WidthFactors kNewerHosts = {2.75, 1.44};
 /// @}
 
 /// Several GPUs: a prior, to which nothing was fitted.

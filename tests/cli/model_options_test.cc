@@ -235,9 +235,8 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
   const TrainingLoop loop =
       ParseModel(
           "a.pt2 --mode training --foreach off --fused on --set-to-none off "
-          "--late-zero-grad "
-          "--accumulate "
-          "4 --lora r=16,targets=q|v{1,2} --recompute blocks.*")
+          "--late-zero-grad --accumulate 4 --lora r=16,targets=q|v{1,2} "
+          "--recompute blocks.*")
           .ToStep({})
           .options.loop;
   EXPECT_EQ(loop.foreach, false);
@@ -250,7 +249,7 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
   EXPECT_EQ(ParseModel("a.pt2 --mode training").ToStep({}).options.loop,
             TrainingLoop{});
   EXPECT_TRUE(
-      ParseModel("a.pt2 --keep-result").ToTraceOptions().loop.keep_result);
+      ParseModel("a.pt2 --keep-result").ToStep({}).options.loop.keep_result);
 }
 
 TEST(ModelOptions, RefuseAdaptersWithoutARankOrTargets) {
