@@ -152,9 +152,9 @@ TEST(Pmgns, RefusesRunsOfWhichItKnowsNothing) {
   refused("no figure of inference in grad mode in fp32",
           With(kPmgnsPass, "\n", " grad=on\n"), kA100);
   refused(
-      "inference under autocast to fp16: latency on any device; inference "
-      "without autocast under no_grad: memory and latency and energy on "
-      "a100-pcie-40gb",
+      "inference under autocast to fp16: latency (any device), and inference "
+      "without autocast under no_grad: memory, latency, energy "
+      "(a100-pcie-40gb, ",
       kPmgnsPass, "rtx-4090");
 }
 

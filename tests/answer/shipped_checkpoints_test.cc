@@ -21,10 +21,10 @@ struct Shipped {
 };
 
 constexpr Shipped kShipped[] = {
-    {"latency-autocast-portable.safetensors", 0x9649cdda2c3766e9},
-    {"latency-autocast.safetensors", 0xb1a0c8ba5416e8b7},
+    {"latency-autocast-portable.safetensors", 0x386b77991e50f87},
+    {"latency-autocast.safetensors", 0xb97f0db19bfc2bdb},
     {"memory-training.safetensors", 0xecfac1fda4d6aa38},
-    {"pmgns/inference-autocast.safetensors", 0x2e3eb9e2f120b85f},
+    {"pmgns/inference-autocast.safetensors", 0x147bd01d3cc6bd4d},
     {"pmgns/inference.safetensors", 0xe621b7b8738cff4b},
     {"pmgns/training-memory.safetensors", 0x241f11a73bed74ef},
     {"pmgns/training.safetensors", 0x8941a2bcb3d7eae7},
