@@ -184,10 +184,10 @@ TEST(Evaluation, ListsEveryPrediction) {
   EXPECT_EQ(std::ranges::count(csv, '\n'), 1 + 4 + 3);
   EXPECT_THAT(csv,
               HasSubstr("\nm0,one,1,0,gpu,\"{\"\"clock\"\":\"\"1410\"\"}\","
-                        "imported,memory_mib,100,110,88,110\n"));
+                        "\"a, b\",imported,memory_mib,100,110,88,110\n"));
   EXPECT_THAT(csv,
               HasSubstr("\nm3,two,1,30,gpu,\"{\"\"clock\"\":\"\"1410\"\"}\","
-                        "measured,energy_j,8,5,,\n"));
+                        "\"a, b\",measured,energy_j,8,5,,\n"));
 }
 
 TEST(ConformalInterval, TakesTheRanksThatPromiseItsCoverage) {
