@@ -115,7 +115,7 @@ TEST(InputRecipe, OfFormerTermsIsRefused) {
   json["recipe"].erase("terms_version");
   ExpectError(ErrorCode::kUnsupported,
               "x: learned from version 1 of 'kernels', this foretell makes "
-              "version 3: train it again",
+              "version 4: train it again",
               [&] { InfoFromJson(json, "x"); });
 }
 
