@@ -41,7 +41,8 @@ class Inspect(unittest.TestCase):
         network = tree.splitlines()[1]
         self.assertTrue(network.startswith("(network)"), network)
         self.assertIn("3.63 G", network)
-        self.assertIn("\n  layer1 ", tree)
+        self.assertIn("\n  blocks  ", tree)
+        self.assertIn("\n      conv1  ", tree)
 
     def test_text_lists_operators_and_peak(self):
         text = run("inspect", ONNX, "-b", "2").stdout
