@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "src/core/units.h"
 #include "src/cost/roofline.h"
@@ -104,10 +106,24 @@ double StridedUs(const Kernel& kernel, const Machine& machine) {
 }
 
 /// By ElementLoop, in its order.
+// clang-format off
 constexpr ThreadCycles kElementLoops[] = {
-    {0, 0},    {0.68, 0}, {0.6, 0}, {0.75, 0}, {0.56, 0}, {1.0, 0},
-    {1.36, 0}, {0, 2.1},  {0, 3.9}, {5.5, 0},  {1.9, 0},  {0.53, 0},
+    {0, 0},     // kNone
+    {0.68, 0},  // kUnrolled
+    {0.6, 0},   // kIndexed
+    {0.75, 0},  // kShuffled
+    {0.56, 0},  // kNearest
+    {1.0, 0},   // kAddressed
+    {1.36, 0},  // kReflected
+    {0, 2.1},   // kFolded
+    {0, 3.9},   // kSampled
+    {5.5, 0},   // kGathered
+    {1.9, 0},   // kAtomic
+    {0.53, 0},  // kBagged
 };
+// clang-format on
+static_assert(std::size(kElementLoops) ==
+              static_cast<std::size_t>(ElementLoop::kPicked));
 
 /// One block waits for the elements that its threads read at a time, from the
 /// cache or from memory (KernelBench on A100 and H100).
