@@ -53,8 +53,8 @@ class ShiftedLoss(nn.Module):
 
 
 class NextToken(nn.Module):
-    """A causal language model with its loss; the labels are the tokens themselves. Who
-    makes floats of the logits, "loss", "model" or nobody, is the model's code."""
+    """A causal language model with its loss; the labels are the tokens themselves.
+    The model's code says where the logits become floats: "model", "loss", or None."""
 
     def __init__(self, net, caster):
         super().__init__()
@@ -138,7 +138,7 @@ def powerlm():
 
 def santacoder():
     return causal(
-        "GPTBigCodeConfig", "GPTBigCodeForCausalLM", caster="nobody", vocab_size=49280,
+        "GPTBigCodeConfig", "GPTBigCodeForCausalLM", caster=None, vocab_size=49280,
         n_embd=2048, n_layer=24, n_head=16, n_positions=2048, multi_query=True)
 
 
@@ -153,7 +153,7 @@ def llama2(dtype):
 
 
 def gpt2(**fields):
-    return causal("GPT2Config", "GPT2LMHeadModel", caster="nobody", dtype=torch.float32,
+    return causal("GPT2Config", "GPT2LMHeadModel", caster=None, dtype=torch.float32,
                   attention="eager", **fields)
 
 

@@ -9,6 +9,7 @@ rows), score_field_reports.py (times of one GPU) and timm's throughput on four G
 rows, or None. Needs torch.
 """
 
+import argparse
 import csv
 import dataclasses
 import json
@@ -217,6 +218,17 @@ def timm_rows(options):
 
 
 SOURCES = (a100_rows, kernelbench_rows, energy_rows, field_rows, timm_rows)
+
+
+def options(doc):
+    """Those of a script that takes these rows; `doc` is its own description."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--rows", type=pathlib.Path)
+    parser.add_argument("--every", type=int, default=60)
+    parser.add_argument("--networks", type=pathlib.Path)
+    found = parser.parse_args()
+    published.need(published.TABLES, published.MODELS)
+    return found
 
 
 def kept(options, sources=SOURCES):

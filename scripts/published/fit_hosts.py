@@ -14,7 +14,6 @@ predicted over measured at factor 1, at the typical host of the other publishers
 at the nearest of their three. Needs torch.
 """
 
-import argparse
 import collections
 import math
 import pathlib
@@ -25,7 +24,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import foretell  # noqa: E402
 import host_rows  # noqa: E402
 import interval_rows  # noqa: E402
-import published  # noqa: E402
 
 NAMES = ("fast", "typical", "slow")
 FEWEST_ROWS = 5
@@ -113,12 +111,7 @@ def print_left_out(hosts, factors):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=pathlib.Path)
-    parser.add_argument("--every", type=int, default=60)
-    parser.add_argument("--networks", type=pathlib.Path)
-    options = parser.parse_args()
-    published.need(published.TABLES, published.MODELS)
+    options = interval_rows.options(__doc__)
     hosts = hosts_of(interval_rows.kept(options, host_rows.SOURCES))
     factors = {host: factor_of(rows) for host, rows in hosts.items()
                if len(rows) >= FEWEST_ROWS}

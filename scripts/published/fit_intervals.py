@@ -18,7 +18,6 @@ both beyond what the factors of a network explain. --rows keeps what was collect
 FILE, and reads it if it is there. Needs torch.
 """
 
-import argparse
 import bisect
 import collections
 import itertools
@@ -30,7 +29,6 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import foretell  # noqa: E402
 import interval_rows  # noqa: E402
-import published  # noqa: E402
 
 COVERAGE = 0.88
 # Shares of rows that may be beyond one end.
@@ -171,12 +169,7 @@ def print_regime(regime, rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=pathlib.Path)
-    parser.add_argument("--every", type=int, default=60)
-    parser.add_argument("--networks", type=pathlib.Path)
-    options = parser.parse_args()
-    published.need(published.TABLES, published.MODELS)
+    options = interval_rows.options(__doc__)
     rows = interval_rows.kept(options)
     print("| regime | rows | sources | median | mean | below | above | held % | "
           "width |\n|---|---|---|---|---|---|---|---|---|")

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "src/core/checked.h"
@@ -37,6 +38,15 @@ void SetRows(const Shape& shape, std::int64_t elements, std::int64_t step,
   kernel.row_step = step;
 }
 
+/// The dimension of `shape` that the node goes along, the last unless it states
+/// one; empty if `shape` has none of that number.
+std::optional<std::size_t> DimOf(const Node& node, const Shape& shape) {
+  const std::int64_t dim = node.Int("dim", -1);
+  const std::int64_t place = dim < 0 ? dim + std::ssize(shape) : dim;
+  if (place < 0 || place >= std::ssize(shape)) return {};
+  return static_cast<std::size_t>(place);
+}
+
 /// Scans that carry an index, or take an exponential and a logarithm.
 constexpr std::string_view kDoubleScans[] = {"cummax", "cummin", "logcumsumexp",
                                              "_logcumsumexp"};
@@ -46,26 +56,19 @@ void Along(const Expansion& expansion, const ExpandedNode& expanded,
            Kernel& kernel) {
   Rows(expansion, expanded, kernel);
   const Shape& shape = expansion.tensors.ShapeOf(expanded.result());
-  if (shape.empty()) return;
-  const std::int64_t rank = std::ssize(shape);
-  const std::int64_t dim = expanded.node.Int("dim", -1);
-  const std::int64_t place = dim < 0 ? dim + rank : dim;
-  if (place < 0 || place >= rank) return;
-  const std::int64_t extent = shape[static_cast<std::size_t>(place)];
-  SetRows(shape, extent,
-          ProductBefore({shape.rbegin(), shape.rend()},
-                        static_cast<std::size_t>(place + 1)),
-          kernel);
+  const std::optional<std::size_t> place = DimOf(expanded.node, shape);
+  if (!place) return;
+  SetRows(shape, shape[*place],
+          ProductBefore({shape.rbegin(), shape.rend()}, *place + 1), kernel);
   kernel.variant = std::ranges::count(kDoubleScans, expanded.node.target) > 0;
 }
 
 void Sort(const Expansion& expansion, const ExpandedNode& expanded,
           Kernel& kernel) {
   const Shape& shape = expansion.tensors.ShapeOf(expanded.node.inputs.front());
-  const std::int64_t dim = expanded.node.Int("dim", -1);
-  const std::int64_t place = dim < 0 ? dim + std::ssize(shape) : dim;
-  if (place < 0 || place >= std::ssize(shape)) return;
-  SetRows(shape, shape[static_cast<std::size_t>(place)], 1, kernel);
+  const std::optional<std::size_t> place = DimOf(expanded.node, shape);
+  if (!place) return;
+  SetRows(shape, shape[*place], 1, kernel);
   kernel.variant = expanded.node.target == "topk";
 }
 

@@ -84,7 +84,7 @@ std::string Around(const std::string& path) {
   return dot == std::string::npos ? "" : path.substr(0, dot);
 }
 
-/// The module `name` of those in `tree`, added if there is none.
+/// The module `name` in `tree`, added if it is not there.
 ModuleTree& Nested(ModuleTree& tree, std::string_view name) {
   const auto found = std::ranges::find(tree.nested, name, &ModuleTree::name);
   if (found != tree.nested.end()) return *found;
