@@ -244,6 +244,7 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Text(options.loop.trainable);
   writer.Number(options.loop.lora.rank);
   writer.Text(options.loop.lora.targets);
+  writer.Text(ToString(options.loop.quantize));
   writer.Text(options.loop.recompute);
   PutParallel(writer, options.loop.parallel);
 }
@@ -263,6 +264,9 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.loop.trainable = reader.Text();
   options.loop.lora.rank = reader.Number<int>();
   options.loop.lora.targets = reader.Text();
+  if (const std::string text = reader.Text(); !text.empty()) {
+    options.loop.quantize = ParseQuantize("a request", text);
+  }
   options.loop.recompute = reader.Text();
   options.loop.parallel = TakeParallel(reader);
   return options;

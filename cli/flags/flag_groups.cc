@@ -36,6 +36,7 @@ constexpr GroupRow kRows[] = {
     {"--optimizer", "Step"},
     {"--parallel", "Step"},
     {"--precision", "Step"},
+    {"--quantize", "Step"},
     {"--recompute", "Step"},
     {"--trainable", "Step"},
     {"--device", "Device"},

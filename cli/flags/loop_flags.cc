@@ -40,6 +40,14 @@ void AddTrainedFlags(CLI::App& command, TrainingLoop& loop) {
       },
       "LoRA adapters, their rank and the linear layers whose weights' names "
       "match: r=16,targets=q_proj|v_proj; nothing else is trained");
+  command.add_option_function<std::string>(
+      "--quantize",
+      [&loop](const std::string& text) {
+        loop.quantize = ParseQuantize("--quantize", text);
+      },
+      "Hold the weights of linear layers in few bits: nf4, fp4, int8, gptq:4, "
+      "awq:4 or fp8; nf4,double quantizes scales as well; the last layer keeps "
+      "its weights, or those named by skip=lm_head");
 }
 
 }  // namespace
@@ -117,6 +125,9 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
   if (loop.lora != LoraSpec{}) {
     words.push_back(fmt::format("--lora r={},targets={}", loop.lora.rank,
                                 loop.lora.targets));
+  }
+  if (loop.quantize != QuantizeSpec{}) {
+    words.push_back(fmt::format("--quantize {}", ToString(loop.quantize)));
   }
   if (!loop.recompute.empty()) {
     words.push_back(fmt::format("--recompute {}", loop.recompute));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "foretell/parallel.h"
+#include "foretell/quantize.h"
 #include "foretell/run.h"
 
 namespace foretell {
@@ -44,6 +45,9 @@ struct TrainingLoop {
   std::string trainable = {};
   /// Adapters; nothing else is then trained; not together with `trainable`.
   LoraSpec lora = {};
+  /// Frozen weights of few bits, in inference as well. Training then requires
+  /// `lora` or `trainable`.
+  QuantizeSpec quantize = {};
   /// Blocks to recompute in the backward pass, see RecomputeBlocks; empty:
   /// none.
   std::string recompute = {};

@@ -45,6 +45,7 @@ class Options(TypedDict, total=False):
     accumulate: int
     trainable: str
     lora: str
+    quantize: str
     recompute: Union[str, None]
     gradient_checkpointing: bool
     parallel: str

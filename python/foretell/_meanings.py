@@ -27,6 +27,8 @@ OPTIONS: dict[str, str] = {
     "seq_len": "length of the sequences, where the model has one that is open",
     "trainable": "regular expression: only parameters in whose names it is found train",
     "lora": 'adapters, of which alone is trained: "r=16,targets=q_proj|v_proj"',
+    "quantize": 'weights of linear layers in few bits: "nf4", "nf4,double", "int8", '
+                '"gptq:4", "awq:4", "fp8"',
     "recompute": 'activation checkpointing: "auto", or paths of modules: "blocks.*"; '
                  "also gradient_checkpointing=True",
     "accumulate": "batches whose gradients are added up before the optimizer runs",

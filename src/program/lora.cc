@@ -9,6 +9,8 @@
 
 #include "foretell/error.h"
 #include "src/program/name_pattern.h"
+#include "src/program/quantized_weights.h"
+#include "src/program/weight_products.h"
 
 namespace foretell {
 namespace {
@@ -31,33 +33,6 @@ at::Tensor Trained(const at::Tensor& like,
                    std::initializer_list<std::int64_t> shape) {
   at::Tensor tensor = at::empty(shape, like.options().dtype(at::kFloat));
   return tensor.set_requires_grad(true);
-}
-
-/// An operator that multiplies an input by a matrix.
-struct ProductRow {
-  const char* name;
-  std::size_t input;  ///< Number of the argument.
-  std::size_t weight;
-  bool transposes;  ///< Reads the matrix as [out, in].
-};
-
-constexpr ProductRow kProducts[] = {
-    {"aten::linear", 0, 1, true},
-    {"aten::matmul", 0, 1, false},
-    {"aten::mm", 0, 1, false},
-    {"aten::addmm", 1, 2, false},
-};
-
-const ProductRow* ProductOf(const c10::OperatorHandle& op) {
-  if (!op.operator_name().overload_name.empty()) return nullptr;
-  for (const ProductRow& row : kProducts) {
-    if (op.operator_name().name == row.name) return &row;
-  }
-  return nullptr;
-}
-
-at::Tensor InType(const at::Tensor& tensor, at::ScalarType type) {
-  return tensor.scalar_type() == type ? tensor : tensor.to(type);
 }
 
 }  // namespace
@@ -116,7 +91,7 @@ const LoraAdapters::Adapter* LoraAdapters::Find(
 bool LoraAdapters::Intercept(const c10::OperatorHandle& op,
                              torch::jit::Stack& stack) {
   if (current_adapters == nullptr || is_inside) return false;
-  const ProductRow* const product = ProductOf(op);
+  const WeightProduct* const product = WeightProductOf(op);
   if (product == nullptr) return false;
   const std::size_t first = stack.size() - op.schema().arguments().size();
   const at::Tensor weight = stack[first + product->weight].toTensor();
@@ -130,6 +105,7 @@ bool LoraAdapters::Intercept(const c10::OperatorHandle& op,
   }
   at::Tensor result = stack.back().toTensor();
   stack.pop_back();
+  if (QuantizedWeights::IsCopiedByAdapters(weight)) result = result.clone();
   const bool as_it_lies = weight.strides() == adapter->weight.strides() &&
                           weight.sizes() == adapter->weight.sizes();
   const at::ScalarType type = result.scalar_type();

@@ -17,6 +17,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "foretell/error.h"
@@ -33,7 +34,10 @@
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/meta/torch_scope.h"
 #include "src/program/optimizer_step.h"
+#include "src/program/quantized_layers.h"
+#include "src/program/quantized_weights.h"
 #include "src/program/recorder.h"
+#include "src/program/storage_ledger.h"
 #include "src/program/torch_state.h"
 #include "src/program/train_only.h"
 #include "src/program/training_loss.h"
@@ -73,6 +77,25 @@ void RequireParallelFits(const TraceOptions& options) {
                             "or kept during the forward pass are not modelled "
                             "with sharded parameters",
                             ToString(spec)));
+  }
+}
+
+/// Only matrices without arithmetic are quantized, and only beside something
+/// that is trained.
+void RequireQuantizable(const TraceOptions& options) {
+  const TrainingLoop& loop = options.loop;
+  if (loop.quantize == QuantizeSpec{}) return;
+  const std::string flag = "--quantize " + ToString(loop.quantize);
+  if (options.device != TraceDevice::kMeta) {
+    throw Error(ErrorCode::kInvalidArgument,
+                flag + ": a trace on the CPU computes with the weights");
+  }
+  if (options.run.mode == Mode::kTraining && loop.lora == LoraSpec{} &&
+      loop.trainable.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                flag +
+                    ": quantized weights have no gradients; --lora trains "
+                    "adapters, --trainable other parameters");
   }
 }
 
@@ -121,11 +144,13 @@ StepCode CodeOf(const TrainingLoop& loop, const TorchVersion& torch) {
 /// A program, its inputs and its recorder while they are being traced.
 class Tracer {
  public:
+  /// `quantized`: names of the parameters that options.loop.quantize is for.
   Tracer(const Program& program, const std::vector<BoundInput>& inputs,
-         const TraceOptions& options)
+         const TraceOptions& options, std::set<std::string> quantized)
       : program_(program),
         inputs_(inputs),
         options_(options),
+        quantized_names_(std::move(quantized)),
         precision_(UncastPrecision(options.run)),
         device_(options.device == TraceDevice::kMeta ? at::kMeta : at::kCPU),
         recorder_(Info(), device_) {
@@ -319,13 +344,20 @@ class Tracer {
   void MakeInstance() {
     const UnrecordedScope unrecorded(TensorRole::kParameter);
     recorder_.SetRole(TensorRole::kParameter);
-    instance_ = program_.Instantiate({.device = at::Device(device_),
-                                      .precision = precision_,
-                                      .mode = options_.run.mode,
-                                      .seed = options_.seed,
-                                      .inputs = NamesOf(inputs_)});
+    {
+      // What is quantized never was on the GPU; AddSource makes the others.
+      std::optional<UnlistenedScope> unlistened;
+      if (!quantized_names_.empty()) unlistened.emplace();
+      instance_ = program_.Instantiate({.device = at::Device(device_),
+                                        .precision = precision_,
+                                        .mode = options_.run.mode,
+                                        .seed = options_.seed,
+                                        .inputs = NamesOf(inputs_)});
+    }
+    if (!quantized_names_.empty()) Quantize();
     if (options_.run.channels_last) ToChannelsLast(*instance_);
     for (const NamedTensor& parameter : instance_->Parameters()) {
+      if (quantized_ && quantized_->Has(parameter.tensor)) continue;
       recorder_.AddSource(parameter.name, parameter.tensor);
       // Those of a frozen file are older than the recording.
       recorder_.SetRoleOf(parameter.tensor, TensorRole::kParameter);
@@ -338,6 +370,16 @@ class Tracer {
     recorder_.RedirectDevices(instance_->NamesDevices());
     recorder_.SetScope([this] { return instance_->CurrentScope(); });
     recorder_.SetCalls([this] { return instance_->CurrentCalls(); });
+  }
+
+  void Quantize() {
+    const std::optional<DType> cast = AutocastType(options_.run);
+    quantized_.emplace(
+        options_.loop.quantize, quantized_names_, *instance_,
+        cast ? std::optional(ToScalarType(*cast)) : std::nullopt);
+    for (const NamedTensor& part : quantized_->parts()) {
+      recorder_.AddSource(part.name, part.tensor);
+    }
   }
 
   void MakeInputs() {
@@ -496,18 +538,33 @@ class Tracer {
   const Program& program_;
   const std::vector<BoundInput>& inputs_;
   const TraceOptions& options_;
+  const std::set<std::string> quantized_names_;
   const Precision precision_;  ///< Of what autocast leaves alone.
   c10::DeviceType device_;
   // Before all tensors, so that it outlives them when a run throws.
   Recorder recorder_;
   std::unique_ptr<ProgramInstance> instance_;
   std::vector<at::Tensor> tensors_;
+  std::optional<QuantizedWeights> quantized_;
   std::optional<LoraAdapters> adapters_;
   std::string loss_;                  ///< Its name.
   std::vector<NodeId> batch_starts_;  ///< In the last step, and the end.
   NodeId first_node_ = 0;             ///< Of the last step.
   std::vector<parallel::TrainedParameter> trained_;  ///< In the last step.
 };
+
+/// Names of the parameters that a trace with `options` quantizes, from a
+/// forward pass without it.
+std::set<std::string> NamesToQuantize(const Program& program,
+                                      const std::vector<BoundInput>& inputs,
+                                      const TraceOptions& options) {
+  if (options.loop.quantize == QuantizeSpec{}) return {};
+  TraceOptions plain = options;
+  plain.loop = {};
+  plain.run.mode = Mode::kInference;
+  return LayersToQuantize(Tracer(program, inputs, plain, {}).Run().graph,
+                          options.loop.quantize);
+}
 
 }  // namespace
 
@@ -555,7 +612,10 @@ Trace TraceProgram(const Program& program,
   try {
     RequireLoopFits(options.loop);
     RequireParallelFits(options);
-    return Tracer(program, inputs, options).Run();
+    RequireQuantizable(options);
+    return Tracer(program, inputs, options,
+                  NamesToQuantize(program, inputs, options))
+        .Run();
   } catch (const Error& error) {
     const bool named =
         std::string_view(error.what()).starts_with(program.name());
