@@ -4,10 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "foretell/error.h"
 #include "foretell/trace.h"
+#include "src/core/csv_rows.h"
+#include "src/core/parse_number.h"
 #include "tests/program/fake_program.h"
 #include "tests/program/layers.h"
 #include "tests/program/trace_queries.h"
@@ -22,7 +29,6 @@ using program_test::Simple;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr std::int64_t kOtherWeights = 128 + 1024 + 32;
 /// A [2,16] and B [32,2]; A [2,32] and B [8,2].
@@ -145,6 +151,46 @@ TEST(QuantizedWeights, KeepTheirInputInOldVersionsAlone) {
         TensorRole::kSaved);
   };
   EXPECT_EQ(saved("nf4,keep-input") - saved("nf4"), 4 * 32 * 4);
+}
+
+/// Bytes of the tensors of a matrix [rows, columns], largest first.
+std::string TensorsOf(const std::string& format, std::int64_t rows,
+                      std::int64_t columns) {
+  const BoundInput input{"x", {DType::kF32, {4, columns}}};
+  const program_test::Network network = Simple([&](Layers& l) {
+    return Chain({l.Linear(columns, rows), l.Linear(rows, 1)});
+  });
+  const OperatorGraph graph =
+      TraceProgram(FakeProgram("net", {input}, network), {input},
+                   {.loop = {.quantize = ParseQuantize("--quantize", format)}})
+          .graph;
+  std::vector<std::int64_t> bytes;
+  for (const Value& value : graph.values()) {
+    if (value.name.starts_with("linear0.weight.")) {
+      bytes.push_back(graph.storage(value.storage).bytes);
+    }
+  }
+  std::ranges::sort(bytes, std::greater());
+  return fmt::format("{}", fmt::join(bytes, " "));
+}
+
+// What bitsandbytes' own layers hold (make_quantized_golden.py). A product with
+// four bits saves nothing of its input; of int8 the code for CPUs is another.
+TEST(QuantizedWeights, HoldWhatBitsandbytesHolds) {
+  int rows = 0;
+  ForEachCsvRow(
+      FORETELL_SOURCE_DIR "/tests/golden/quantized/bitsandbytes.csv",
+      [&rows](const CsvRow& row) {
+        SCOPED_TRACE(row.At("format") + " " + row.At("columns"));
+        ++rows;
+        EXPECT_EQ(
+            TensorsOf(row.At("format"),
+                      ParseNumber<std::int64_t>(row.At("rows")).value(),
+                      ParseNumber<std::int64_t>(row.At("columns")).value()),
+            row.At("tensors"));
+        if (row.At("format") != "int8") EXPECT_EQ(row.At("saved"), "0");
+      });
+  EXPECT_EQ(rows, 20);
 }
 
 TEST(QuantizedWeights, RefuseWhatCannotBe) {
