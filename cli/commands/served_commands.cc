@@ -16,6 +16,7 @@ namespace {
 /// proportion to their text.
 constexpr std::string_view kServedFlags =
     " input batch dim value mode optimizer precision phase cache seq-len fuse "
+    "lengths evaluate "
     "device devices "
     "environment host-memory autocast torch grad method power-limit profile "
     "max-memory "

@@ -68,6 +68,11 @@ struct PassPlan {
   std::vector<OtherPass> others;
   /// The passes in order: 0 is the own step, i > 0 others[i - 1]. Contains 0.
   std::vector<std::size_t> order;
+
+  /// The label of pass `i`, numbered as in `order`.
+  const std::string& LabelOf(std::size_t i) const {
+    return i == 0 ? label : others.at(i - 1).label;
+  }
 };
 
 /// A model that was opened once, and is traced and predicted as often as asked.
