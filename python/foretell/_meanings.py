@@ -25,6 +25,9 @@ OPTIONS: dict[str, str] = {
     "input": 'types of a file\'s inputs: "f32[8,3,224,224]", or a dict by name',
     "dim": 'sizes of open dimensions by name: {"seq": 128}',
     "seq_len": "length of the sequences, where the model has one that is open",
+    "lengths": 'lengths of steps that one process runs in turn: "32..512" at random, '
+               "or a list, in its order",
+    "evaluate": "batch of an inference pass between training steps",
     "trainable": "regular expression: only parameters in whose names it is found train",
     "lora": 'adapters, of which alone is trained: "r=16,targets=q_proj|v_proj"',
     "quantize": 'weights of linear layers in few bits: "nf4", "nf4,double", "int8", '
