@@ -115,7 +115,7 @@ std::string PeakText(const Report& report) {
           : fmt::format("the {} pass", PhaseName(report.peak_phase)));
 }
 
-/// "length 64 9.21 ms, length 512 60 ms ×2; 43.1 ms in the mean"
+/// "length 64 9.21 ms, length 512 60 ms ×2; mean 43.1 ms"
 std::string PassesText(const Report& report) {
   std::vector<std::string> texts;
   for (const ReportPass& pass : report.passes) {
@@ -124,7 +124,7 @@ std::string PassesText(const Report& report) {
         pass.runs > 1 ? fmt::format(" ×{}", pass.runs) : ""));
   }
   if (!report.mean_latency_ms) return Joined(texts);
-  return fmt::format("{}; {} ms in the mean", Joined(texts),
+  return fmt::format("{}; mean {} ms", Joined(texts),
                      FormatSignificant(*report.mean_latency_ms));
 }
 

@@ -60,7 +60,7 @@ TEST(Summary, ListsThePassesOfAProcess) {
             "length 64 9.21 ms, length 512 60 ms ×2");
   report.mean_latency_ms = 43.07;
   EXPECT_EQ(LineOf(Summarize(report), "passes"),
-            "length 64 9.21 ms, length 512 60 ms ×2; 43.1 ms in the mean");
+            "length 64 9.21 ms, length 512 60 ms ×2; mean 43.1 ms");
 }
 
 TEST(Outcome, FitsWhereTheUpperEndDoes) {
