@@ -100,25 +100,20 @@ void PassFlags::AddTo(CLI::App& command) {
 }
 
 void PassFlags::JoinNetworks(std::vector<std::string>& models) {
-  if (std::ranges::count(models, kAnd) == 0) return;
   std::vector<std::vector<std::string>> groups;
-  bool joins = false;
-  for (const std::string& model : models) {
-    const bool is_sign = model == kAnd;
-    if (!is_offered || (is_sign && (joins || groups.empty()))) break;
-    if (!is_sign && !joins) groups.emplace_back();
-    if (!is_sign) groups.back().push_back(model);
-    joins = is_sign;
-  }
-  std::size_t words = joins ? 1 : 0;
-  for (const std::vector<std::string>& group : groups) {
-    words += 2 * group.size() - 1;
-  }
-  if (joins || words != models.size()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: '{}' stands between networks that one process "
-                            "runs, which predict and fits answer",
-                            Joined(models, " "), kAnd));
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    if (models[i] != kAnd) {
+      groups.push_back({models[i]});
+      continue;
+    }
+    if (!is_offered || groups.empty() || ++i == models.size() ||
+        models[i] == kAnd) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: '{}' stands between networks that one "
+                              "process runs, which predict and fits answer",
+                              Joined(models, " "), kAnd));
+    }
+    groups.back().push_back(models[i]);
   }
   models.clear();
   for (const std::vector<std::string>& group : groups) {
