@@ -73,6 +73,7 @@ constexpr GroupRow kRows[] = {
     {"--grad", kAdvanced},
     {"--host", kAdvanced},
     {"--host-memory", kAdvanced},
+    {"--input-grad", kAdvanced},
     {"--jobs", kAdvanced},
     {"--keep-result", kAdvanced},
     {"--late-zero-grad", kAdvanced},

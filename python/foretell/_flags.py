@@ -48,6 +48,7 @@ class Options(TypedDict, total=False):
     trainable: str
     lora: str
     quantize: str
+    input_grad: bool
     recompute: Union[str, None]
     gradient_checkpointing: bool
     parallel: str

@@ -29,9 +29,12 @@ OPTIONS: dict[str, str] = {
                "or a list, in its order",
     "evaluate": "batch of an inference pass between training steps",
     "trainable": "regular expression: only parameters in whose names it is found train",
-    "lora": 'adapters, of which alone is trained: "r=16,targets=q_proj|v_proj"',
+    "lora": 'adapters, of which alone is trained: "r=16,targets=q_proj|v_proj", and '
+            "more keys of peft.LoraConfig: dropout=0.05, type=bf16, save=lm_head, "
+            "bias=all, dora, kbit",
     "quantize": 'weights of linear layers in few bits: "nf4", "nf4,double", "int8", '
                 '"gptq:4", "awq:4", "fp8"',
+    "input_grad": "True: inputs of floating point require gradients in training",
     "recompute": 'activation checkpointing: "auto", or paths of modules: "blocks.*"; '
                  "also gradient_checkpointing=True",
     "accumulate": "batches whose gradients are added up before the optimizer runs",
@@ -74,8 +77,8 @@ LIMITS: dict[str, str] = {
     "strict": "True: latency and energy count at their upper ends, too",
     "tight": "True: memory counts without what the allocator's cache could give back",
 }
-_SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "keep_result",
-             "late_zero_grad", "no_convert", "strict", "tight")
+_SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "input_grad",
+             "keep_result", "late_zero_grad", "no_convert", "strict", "tight")
 # A word after a flag that is its value: a placeholder, a number, or a value's form.
 _VALUE = r"(?:'[^']*'|[A-Z][A-Z]+\b|[A-Z]\b|\S*[=\[\]0-9:*]\S*?|{words})(?=[\s,;:)'.]|$)"
 _WORDS = ("training|inference|auto|analytic|learned|pmgns|cpu|meta|off|require|none|"

@@ -100,11 +100,6 @@ void RequireQuantizable(const TraceOptions& options) {
 }
 
 void RequireLoopFits(const TrainingLoop& loop) {
-  if (loop.lora != LoraSpec{} && !loop.trainable.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("LoRA freezes what '{}' names: one of the two",
-                            loop.trainable));
-  }
   if (loop.accumulation >= 1) return;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("gradients of {} batches are added up, expected at "
@@ -303,13 +298,20 @@ class Tracer {
     if (!loop.trainable.empty()) TrainOnly(loop.trainable, *instance_);
     if (loop.lora == LoraSpec{}) return;
     const UnrecordedScope unrecorded(TensorRole::kParameter);
-    adapters_.emplace(loop.lora, *instance_);
+    adapters_.emplace(loop.lora, *instance_, !loop.trainable.empty());
     std::int64_t elements = program_.parameter_elements();
     for (const NamedTensor& parameter : adapters_->parameters()) {
       recorder_.AddSource(parameter.name, parameter.tensor);
       elements += parameter.tensor.numel();
     }
     recorder_.SetParameterElements(elements);
+  }
+
+  bool trains() const { return options_.run.mode == Mode::kTraining; }
+
+  bool NeedsGradient(const at::Tensor& input) const {
+    return trains() && options_.loop.input_grad &&
+           at::isFloatingType(input.scalar_type());
   }
 
   bool recomputes() const { return !options_.loop.recompute.empty(); }
@@ -356,6 +358,7 @@ class Tracer {
     }
     if (!quantized_names_.empty()) Quantize();
     if (options_.run.channels_last) ToChannelsLast(*instance_);
+    if (trains() && options_.loop.lora.kbit) CastHalfParameters(*instance_);
     for (const NamedTensor& parameter : instance_->Parameters()) {
       if (quantized_ && quantized_->Has(parameter.tensor)) continue;
       recorder_.AddSource(parameter.name, parameter.tensor);
@@ -392,6 +395,7 @@ class Tracer {
       }
       tensors_.push_back(MakeInput(input));
       if (options_.run.channels_last) ToChannelsLast(tensors_.back());
+      tensors_.back().set_requires_grad(NeedsGradient(tensors_.back()));
       recorder_.AddSource(input.name, tensors_.back());
       recorder_.MarkInput(tensors_.back());
     }
@@ -455,12 +459,17 @@ class Tracer {
   /// `cleared`: the optimizer whose gradients are cleared in between, or null.
   void ForwardAndBackward(std::vector<at::Tensor>& outputs,
                           OptimizerStep* cleared) {
+    DropInputGradients();
     Enter(Phase::kForward, TensorRole::kActivation);
     at::Tensor loss = ForwardAndLoss(outputs);
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     if (cleared != nullptr) Clear(*cleared);
     Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
     if (loss.requires_grad()) loss.backward();
+    for (const at::Tensor& input : tensors_) {
+      if (!input.requires_grad() || !input.grad().defined()) continue;
+      recorder_.SetRoleOf(input.grad(), TensorRole::kGradient);
+    }
     trained_.clear();
     for (const at::Tensor& parameter : TrainableTensors()) {
       const at::Tensor& gradient = parameter.grad();
@@ -468,6 +477,13 @@ class Tracer {
       recorder_.SetRoleOf(gradient, TensorRole::kGradient);
       trained_.push_back({.parameter = recorder_.StorageOf(parameter),
                           .gradient = recorder_.StorageOf(gradient)});
+    }
+  }
+
+  /// Each batch has inputs of its own, without a gradient.
+  void DropInputGradients() const {
+    for (const at::Tensor& input : tensors_) {
+      if (input.requires_grad()) input.mutable_grad().reset();
     }
   }
 

@@ -331,12 +331,18 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
       ParseModel("a.pt2 --keep-result").ToStep({}).options.loop.keep_result);
 }
 
-TEST(ModelOptions, RefuseAdaptersWithoutARankOrTargets) {
+TEST(ModelOptions, ReadAdaptersWithARankAndTargets) {
   for (const char* lora : {"16", "r=16", "r=0,targets=q", "r=16,targets="}) {
     ExpectError(
         [lora] { return ParseModel(std::string("a.pt2 --lora ") + lora).loop; },
         ErrorCode::kInvalidArgument, "expected r=16,targets=");
   }
+  const TrainingLoop loop =
+      ParseModel("a.pt2 --lora r=8,targets=q,dropout=0.1,dora --input-grad")
+          .loop;
+  EXPECT_EQ(loop.lora.dropout, 0.1);
+  EXPECT_TRUE(loop.lora.dora);
+  EXPECT_TRUE(loop.input_grad);
 }
 
 }  // namespace
