@@ -97,14 +97,18 @@ std::string AdapterError(const Network& network, const BoundInput& input,
   }
 }
 
+// The mask of the second layer alone: the input of the first needs no gradient.
 TEST(Adapters, WithDropoutSaveItsMaskAndItsResult) {
-  const OperatorGraph plain = AdaptLinear({});
-  const OperatorGraph dropped = AdaptLinear({.dropout = 0.5});
+  const OperatorGraph plain = AdaptLinear({.targets = "linear"});
+  const OperatorGraph dropped =
+      AdaptLinear({.targets = "linear", .dropout = 0.5});
   EXPECT_THAT(TargetsOf(dropped, Phase::kForward),
               ElementsAre("linear", "dropout", "linear", "linear", "mul", "add",
-                          "relu", "linear", "mean"));
-  EXPECT_EQ(PeakOfRole(dropped, TensorRole::kSaved),
-            PeakOfRole(plain, TensorRole::kSaved) + 4 * 16 * (4 + 1));
+                          "relu", "linear", "dropout", "linear", "linear",
+                          "mul", "add", "mean"));
+  EXPECT_EQ(
+      PeakOfRole(dropped, TensorRole::kSaved),
+      PeakOfRole(plain, TensorRole::kSaved) + 4 * 16 * 4 + 4 * 32 * (4 + 1));
 }
 
 TEST(Adapters, OfTheNetworksTypeNeedNoCast) {
