@@ -37,23 +37,25 @@ NETWORKS = {
                     lambda: torch.randn(1, 3, 8, 8)),
 }
 BOTH = ("f32", "bf16")
+ALL = (*BOTH, "autocast")
 ADAPTERS = (
-    ("linear", BOTH, "linear0", {}),
+    ("linear", ALL, "linear0", {}),
     ("linear", BOTH, "linear0", {"dropout": 0.5}),
     ("linear", ("bf16",), "linear0", {"type": "bf16"}),
     ("linear", ("bf16",), "linear0", {"dropout": 0.5, "type": "bf16"}),
     ("linear", BOTH, "linear1", {}),
-    ("linear", BOTH, "linear", {"dropout": 0.5}),
-    ("linear", BOTH, "linear", {"dropout": 0.5, "dora": True}),
+    ("linear", ALL, "linear", {"dropout": 0.5}),
+    ("linear", ALL, "linear", {"dropout": 0.5, "dora": True}),
+    ("linear", ("autocast",), "linear", {"dora": True}),
     ("linear", BOTH, "linear0", {"save": "linear1"}),
     ("linear", BOTH, "linear0", {"dora": True}),
     ("linear", BOTH, "linear0", {"dropout": 0.5, "dora": True}),
     ("linear", BOTH, "linear1", {"dora": True}),
-    ("embedding", BOTH, "embedding0", {}),
-    ("convolution", BOTH, "conv0", {}),
+    ("embedding", ALL, "embedding0", {}),
+    ("convolution", ALL, "conv0", {}),
     ("convolution", BOTH, "conv0", {"dropout": 0.5}),
 )
-TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
+TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "autocast": torch.float32}
 
 
 class Census(StorageCensus):
@@ -73,19 +75,23 @@ def adapted(module, target, keys):
                                autocast_adapter_dtype="type" not in keys).train()
 
 
-def census_of(module, x):
+def census_of(module, x, casts):
     parameters = list(module.parameters())
     with Census() as census:
         for tensor in (*parameters, x):
             census.count(tensor)
         fixed = census.live
-        out = module(x)
-        out.mean().backward()
+        with torch.autocast("cpu", torch.bfloat16, enabled=casts):
+            out = module(x)
+            loss = out.mean()
+        loss.backward()
+        del loss
         for parameter in parameters:
             parameter.grad = None
         census.peak = 0
-        out = module(x)
-        return fixed, census.peak, census.live
+        with torch.autocast("cpu", torch.bfloat16, enabled=casts):
+            out = module(x)
+            return fixed, census.peak, census.live
 
 
 def flag(target, keys):
@@ -111,7 +117,8 @@ def main():
             module, x = module.to(TYPES[precision]), make_input()
             if x.is_floating_point():
                 x = x.to(TYPES[precision])
-            figures = census_of(adapted(module, target, keys), x)
+            figures = census_of(adapted(module, target, keys), x,
+                                precision == "autocast")
             lines.append(",".join([network, precision, *map(str, figures),
                                    flag(target, keys)]))
     out.write_text("\n".join(lines) + "\n")
