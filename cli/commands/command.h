@@ -16,6 +16,7 @@ void AddPredict(CLI::App& app, ExitCode& exit_code);
 void AddReport(CLI::App& app, ExitCode& exit_code);
 void AddDiff(CLI::App& app, ExitCode& exit_code);
 void AddInspect(CLI::App& app, ExitCode& exit_code);
+void AddFinetune(CLI::App& app, ExitCode& exit_code);
 void AddFits(CLI::App& app, ExitCode& exit_code);
 void AddMaxBatch(CLI::App& app, ExitCode& exit_code);
 void AddAdapt(CLI::App& app, ExitCode& exit_code);

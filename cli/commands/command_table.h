@@ -36,6 +36,7 @@ inline constexpr CommandRow kCommands[] = {
     {"diff", Home::kForetell, &AddDiff},
     {"inspect", Home::kForetell, &AddInspect},
     {"fits", Home::kForetell, &AddFits},
+    {"finetune", Home::kForetell, &AddFinetune},
     {"max-batch", Home::kForetell, &AddMaxBatch},
     {"advise", Home::kForetell, &AddAdvise},
     {"compare", Home::kForetell, &AddCompare},

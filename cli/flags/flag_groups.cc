@@ -103,7 +103,7 @@ const GroupRow* RowOf(const CLI::Option& option) {
 /// Commands that predict are those with a model and a device.
 bool HasGroups(CLI::App& command) {
   return command.get_option_no_throw("--device") != nullptr &&
-         command.get_option_no_throw("--mode") != nullptr;
+         command.get_option_no_throw("--precision") != nullptr;
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ std::pair<std::string, std::vector<std::int64_t>> ParseValue(
 }
 
 /// A network of the zoo has its length in its name.
-std::string AtLength(const std::string& model, std::int64_t length) {
+std::string WithLength(const std::string& model, std::int64_t length) {
   if (!model.starts_with(zoo::kPrefix)) return model;
   return WithField(model, "seq", fmt::format("{}", length));
 }
@@ -246,15 +246,25 @@ void ModelOptions::TakeLength() {
     lengths = ParseLengths(passes.lengths);
     seq_len = std::ranges::max(lengths);
   }
+  models_without_length = models;
   if (!seq_len) return;
   dims.push_back(fmt::format("{}={}", kSequenceLength, *seq_len));
   for (std::string& model : models) {
-    const std::string name = std::exchange(model, AtLength(model, *seq_len));
+    const std::string name = std::exchange(model, WithLength(model, *seq_len));
     for (const std::int64_t length : lengths) {
       if (length == *seq_len) continue;
-      passes.other_lengths[model][length] = AtLength(name, length);
+      passes.other_lengths[model][length] = WithLength(name, length);
     }
   }
+}
+
+ModelOptions ModelOptions::AtLength(std::int64_t length) const {
+  ModelOptions options = *this;
+  options.models = models_without_length;
+  options.dims.pop_back();
+  options.seq_len = length;
+  options.TakeLength();
+  return options;
 }
 
 LoadOptions ModelOptions::ToLoadOptions() const {

@@ -42,6 +42,9 @@ struct ModelOptions {
   PhaseFlags phase;  ///< Appended to `models` once the flags are parsed.
   PassFlags passes;  ///< Join `models` then; for commands that add them.
 
+  /// `models` as they were before TakeLength.
+  std::vector<std::string> models_without_length;
+
   /// Adds the flags to a subcommand; `many` allows several models and batches,
   /// `with_loop` adds those of `loop`.
   void AddTo(CLI::App& command, bool many, bool with_loop = true);
@@ -53,6 +56,8 @@ struct ModelOptions {
   /// names of `models` of the zoo. To be called once, after the flags were
   /// parsed.
   void TakeLength();
+  /// The same at another length; requires that `seq_len` was given and taken.
+  ModelOptions AtLength(std::int64_t length) const;
   /// Adds the flags that do not name models, their inputs or batches.
   void AddTraceFlags(CLI::App& command, bool with_loop = true);
   TraceDevice DeviceOfTrace() const;

@@ -37,7 +37,9 @@ class Given {
   bool Is(const std::string& flag, std::string_view value) const {
     return std::ranges::count(Values(flag), value) > 0;
   }
-  bool Trains() const { return Is("--mode", "training"); }
+  bool Trains() const {
+    return Is("--mode", "training") || command_.get_name() == "finetune";
+  }
 
   static bool IsGiven(const CLI::Option& option) {
     return !option.empty() && ValueOf(option) != option.get_default_str();

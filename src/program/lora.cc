@@ -179,10 +179,12 @@ bool LoraAdapters::Intercept(const c10::OperatorHandle& op,
   return true;
 }
 
-void CastHalfParameters(const ProgramInstance& instance) {
+void CastHalfParameters(const ProgramInstance& instance,
+                        const QuantizedWeights* quantized) {
   for (const NamedTensor& parameter : instance.Parameters()) {
     const at::ScalarType type = parameter.tensor.scalar_type();
     if (type != at::kHalf && type != at::kBFloat16) continue;
+    if (quantized != nullptr && quantized->Has(parameter.tensor)) continue;
     parameter.tensor.set_data(parameter.tensor.detach().to(at::kFloat));
   }
 }

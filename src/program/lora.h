@@ -11,6 +11,7 @@
 #include "foretell/program.h"
 #include "foretell/training_loop.h"
 #include "src/program/adapted_layer.h"
+#include "src/program/quantized_weights.h"
 
 namespace foretell {
 
@@ -69,6 +70,7 @@ class LoraAdapters {
 /// Gives the instance's parameters of 16 bits 32, as
 /// prepare_model_for_kbit_training does with all that is not stored in 8 or
 /// 4 bits.
-void CastHalfParameters(const ProgramInstance& instance);
+void CastHalfParameters(const ProgramInstance& instance,
+                        const QuantizedWeights* quantized);
 
 }  // namespace foretell

@@ -358,7 +358,9 @@ class Tracer {
     }
     if (!quantized_names_.empty()) Quantize();
     if (options_.run.channels_last) ToChannelsLast(*instance_);
-    if (trains() && options_.loop.lora.kbit) CastHalfParameters(*instance_);
+    if (trains() && options_.loop.lora.kbit) {
+      CastHalfParameters(*instance_, quantized_ ? &*quantized_ : nullptr);
+    }
     for (const NamedTensor& parameter : instance_->Parameters()) {
       if (quantized_ && quantized_->Has(parameter.tensor)) continue;
       recorder_.AddSource(parameter.name, parameter.tensor);

@@ -18,7 +18,6 @@ namespace {
 using program_test::Chain;
 using program_test::FakeProgram;
 using program_test::Layers;
-using program_test::Network;
 using program_test::Simple;
 
 struct GoldenAdapters {
@@ -49,7 +48,7 @@ std::vector<GoldenAdapters> ReadGoldenAdapters() {
   return rows;
 }
 
-Network GoldenNetwork(const std::string& name) {
+program_test::Network GoldenNetwork(const std::string& name) {
   if (name == "embedding") {
     return Simple([](Layers& l) {
       return Chain({l.Embedding(10, 16), l.Linear(16, 32)});

@@ -23,7 +23,6 @@ namespace {
 using program_test::Chain;
 using program_test::FakeProgram;
 using program_test::Layers;
-using program_test::Network;
 using program_test::Simple;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -31,8 +30,8 @@ using testing::HasSubstr;
 constexpr std::int64_t kWeights = 2048 + 128 + 1024 + 32;
 constexpr std::int64_t kAdapters = 128 + 256;
 
-OperatorGraph Adapt(const Network& network, const BoundInput& input,
-                    const TrainingLoop& loop,
+OperatorGraph Adapt(const program_test::Network& network,
+                    const BoundInput& input, const TrainingLoop& loop,
                     Precision precision = Precision::kFp32) {
   return TraceProgram(FakeProgram("net", {input}, network), {input},
                       {.run = {.mode = Mode::kTraining, .precision = precision},
@@ -56,7 +55,7 @@ OperatorGraph AdaptLinear(LoraSpec lora, const std::string& trainable = "",
 const BoundInput kWords = {"ids", {DType::kI64, {4}}};
 
 /// An embedding of 10 words of 16, and a layer.
-Network WordsNetwork() {
+program_test::Network WordsNetwork() {
   return Simple([](Layers& l) {
     return Chain({l.Embedding(10, 16), l.Linear(16, 32)});
   });
@@ -86,8 +85,8 @@ std::int64_t LivingParameters(const OperatorGraph& graph) {
   return bytes;
 }
 
-std::string AdapterError(const Network& network, const BoundInput& input,
-                         const LoraSpec& lora) {
+std::string AdapterError(const program_test::Network& network,
+                         const BoundInput& input, const LoraSpec& lora) {
   try {
     Adapt(network, input, {.lora = lora});
     return "";
@@ -191,7 +190,7 @@ TEST(Adapters, OfAnEmbeddingAreARowForEachWordAndAProduct) {
 }
 
 TEST(Adapters, OfATiedWeightAreOnTheLayerThatReadsItFirst) {
-  const Network network = Simple([](Layers& l) {
+  const program_test::Network network = Simple([](Layers& l) {
     const at::Tensor weight = l.weights().Parameter("tied", {10, 16});
     return [weight](const at::Tensor& ids) {
       return at::linear(at::embedding(weight, ids), weight);
@@ -238,7 +237,7 @@ TEST(Adapters, OfKBitTrainingCastParametersAndReachTheEmbedding) {
 
 TEST(Adapters, AreRefusedWherePeftHasNone) {
   const BoundInput image = {"x", {DType::kF32, {1, 4, 8, 8}}};
-  const Network grouped = Simple([](Layers& l) {
+  const program_test::Network grouped = Simple([](Layers& l) {
     return l.Conv(
         4, 4, {3, 3},
         {.stride = {1, 1}, .padding = {0, 0}, .dilation = {1, 1}, .groups = 4});

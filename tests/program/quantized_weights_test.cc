@@ -188,7 +188,9 @@ TEST(QuantizedWeights, HoldWhatBitsandbytesHolds) {
                       ParseNumber<std::int64_t>(row.At("rows")).value(),
                       ParseNumber<std::int64_t>(row.At("columns")).value()),
             row.At("tensors"));
-        if (row.At("format") != "int8") EXPECT_EQ(row.At("saved"), "0");
+        if (row.At("format") != "int8") {
+          EXPECT_EQ(row.At("saved"), "0");
+        }
       });
   EXPECT_EQ(rows, 20);
 }
