@@ -170,6 +170,7 @@ bool LoraAdapters::Intercept(const c10::OperatorHandle& op,
   if (adapter != nullptr) {
     adapter->kind = layer->kind;
     self.is_used_ = true;
+    const InsideScope inside;  // DoRA reads the layer's own weight once more.
     result =
         AdaptedResult(self.spec_, {op, *layer, *adapter, std::move(arguments)},
                       std::move(result));

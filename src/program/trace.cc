@@ -80,8 +80,8 @@ void RequireParallelFits(const TraceOptions& options) {
   }
 }
 
-/// Only matrices without arithmetic are quantized, and only beside something
-/// that is trained.
+/// Requires a trace without arithmetic, and in training something that has
+/// gradients.
 void RequireQuantizable(const TraceOptions& options) {
   const TrainingLoop& loop = options.loop;
   if (loop.quantize == QuantizeSpec{}) return;
