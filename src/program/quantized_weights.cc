@@ -1,6 +1,7 @@
 #include "src/program/quantized_weights.h"
 
 #include <ATen/ops/empty.h>
+#include <fmt/core.h>
 
 #include "foretell/error.h"
 #include "src/program/quantized_product.h"
@@ -112,7 +113,7 @@ void QuantizedWeights::Add(const NamedTensor& parameter,
   parts_.push_back({parameter.name + ".packed", weight.packed});
   for (std::size_t i = 0; i < weight.scales.size(); ++i) {
     parts_.push_back(
-        {parameter.name + ".scales" + std::to_string(i), weight.scales[i]});
+        {fmt::format("{}.scales{}", parameter.name, i), weight.scales[i]});
   }
   weights_.emplace(parameter.tensor.storage().unsafeGetStorageImpl(), weight);
 }
