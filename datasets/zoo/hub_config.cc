@@ -72,10 +72,10 @@ class HubReader {
 
   HubNetwork Read() {
     CheckClass();
-    for (const HubKey& key : type_.own) Apply(key);
     for (const HubKey& key : type_.common) {
       if (!IsIn(type_.own, key.key)) Apply(key);
     }
+    for (const HubKey& key : type_.own) Apply(key);
     ShortenDefaultLength();
     ReadTypes();
     return std::move(network_);
@@ -182,17 +182,18 @@ class HubReader {
   }
 
   void RefuseOrWarn(const HubKey& key, const std::string& given) {
-    const bool is_derived = key.convert != nullptr;
-    const std::string expected = is_derived
-                                     ? "one that follows from the other sizes"
-                                     : Resolve(key.only);
+    const std::string_view name = key.key.empty() ? key.field : key.key;
+    const std::string expected = key.convert == nullptr
+                                     ? Resolve(key.only)
+                                     : "one that follows from the other sizes";
     if (!key.is_minor) {
-      Fail(ErrorCode::kUnsupported, key.key,
-           fmt::format("{}, and the zoo's '{}' has {} only", given,
-                       type_.family, expected));
+      Fail(ErrorCode::kUnsupported, name,
+           fmt::format("{}, and the zoo's '{}' has {}", given, type_.family,
+                       key.field.empty() ? expected + " only"
+                                         : fmt::format("no {}", key.field)));
     }
     network_.warnings.push_back(fmt::format("{}: {} is {}, predicted as {}",
-                                            origin_, key.key, given, expected));
+                                            origin_, name, given, expected));
   }
 
   void CheckClass() {
@@ -230,6 +231,12 @@ class HubReader {
       const std::string name = TextOfJson("dtype", *type);
       if (name == "bfloat16") network_.dtype = DType::kBF16;
       if (name == "float16") network_.dtype = DType::kF16;
+    }
+    if (FindHubValue(config_, "auto_map") != nullptr) {
+      network_.warnings.push_back(
+          fmt::format("{}: auto_map is not read, the network is predicted as "
+                      "transformers' own {}",
+                      origin_, type_.classes.front()));
     }
     // A run with quantised weights would read its method here.
     if (FindHubValue(config_, "quantization_config") == nullptr) return;
@@ -280,10 +287,6 @@ HubNetwork ReadHubConfig(const HubJson& config, const std::string& origin) {
             "{}: model_type is {}, and the zoo has {}", origin, name,
             fmt::join(types | std::views::transform(&HubType::model_type),
                       ", ")));
-  }
-  if (config.contains("auto_map")) {
-    throw Error(ErrorCode::kUnsupported,
-                origin + ": auto_map names code of its own folder");
   }
   return HubReader(config, *type, origin).Read();
 }

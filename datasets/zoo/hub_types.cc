@@ -4,51 +4,12 @@
 
 #include "datasets/zoo/hub_types.h"
 
-#include <fmt/core.h>
-
-#include <array>
-#include <cstdint>
-
-#include "src/core/parse_number.h"
+#include "datasets/zoo/hub_values.h"
 
 namespace foretell::zoo {
 namespace {
 
 using Classes = std::string_view;
-
-std::int64_t WholeOr0(const std::string& text) {
-  return ParseNumber<std::int64_t>(text).value_or(0);
-}
-
-/// 0 for the width that follows from the other sizes.
-std::string HeadWidth(const std::string& text, const HubValue& other) {
-  const std::int64_t heads = WholeOr0(other("num_attention_heads"));
-  const std::int64_t width = WholeOr0(other("hidden_size"));
-  const bool follows =
-      heads > 0 && width % heads == 0 && WholeOr0(text) == width / heads;
-  return follows ? "0" : text;
-}
-
-/// 0 for four times the width.
-std::string Gpt2Inner(const std::string& text, const HubValue& other) {
-  return WholeOr0(text) == 4 * WholeOr0(other("n_embd|hidden_size")) ? "0"
-                                                                     : text;
-}
-
-std::string Gpt2Head(const std::string& text, const HubValue& /*other*/) {
-  return text == "GPT2LMHeadModel" ? "true" : "false";
-}
-
-/// The quotient by the width; a fraction, which the field refuses, if there is
-/// a rest.
-std::string WidthRatio(const std::string& text, const HubValue& other) {
-  const std::int64_t width = WholeOr0(other("hidden_size"));
-  const std::int64_t inner = WholeOr0(text);
-  if (width <= 0 || inner % width != 0) {
-    return fmt::format("{}/{}", text, width);
-  }
-  return fmt::format("{}", inner / width);
-}
 
 // Decoders, with the defaults of LlamaConfig.
 constexpr HubKey kDecoderKeys[] = {
@@ -64,7 +25,7 @@ constexpr HubKey kDecoderKeys[] = {
     {"partial_rotary_factor", "rotary_share", "1", "1"},
     {"hidden_act", "activation", "silu", "silu"},
     {"tie_word_embeddings", "tied_head", "false"},
-    {"attention_dropout", "", "0", "0", "", nullptr, true},
+    {"attention_dropout", "attention_dropout", "0", "0", "", nullptr, true},
 };
 constexpr HubKey kLlamaOwn[] = {
     {"attention_bias", "qkv_bias", "false"},
@@ -96,6 +57,135 @@ constexpr HubKey kQwen3Own[] = {
     {"attention_bias", "out_bias", "false", "false"},
     {"", "head_norms", "true"},
     {"use_sliding_window", "", "false", "false", "", nullptr, true},
+};
+
+constexpr HubKey kPhi3Own[] = {
+    {"vocab_size", "vocabulary", "32064"},
+    {"max_position_embeddings", "positions", "4096"},
+    {"sliding_window", "window", "0", "0", "0", nullptr, true},
+    {"resid_pdrop", "dropout", "0", "0", "", nullptr, true},
+    {"", "fused_qkv", "true", "false"},
+    {"", "fused_gate_up", "true", "false"},
+};
+constexpr HubKey kMixtralOwn[] = {
+    {"intermediate_size", "inner", "14336"},
+    {"num_key_value_heads", "kv_heads", "8", "", "=num_attention_heads"},
+    {"max_position_embeddings", "positions", "131072"},
+    {"rope_parameters.rope_theta|rope_theta", "rotary_base", "1000000"},
+    {"sliding_window", "window", "0", "0", "0", nullptr, true},
+    {"num_local_experts", "experts", "8", "0"},
+    {"num_experts_per_tok", "experts_per_token", "2"},
+};
+constexpr HubKey kGraniteOwn[] = {
+    {"attention_bias", "qkv_bias", "false"},
+    {"attention_bias", "out_bias", "false", "false"},
+    {"mlp_bias", "mlp_bias", "false", "false"},
+    {"embedding_multiplier", "embedding_scale", "1", "1"},
+    {"residual_multiplier", "residual_scale", "1", "1"},
+    {"logits_scaling", "logits_scale", "1", "1"},
+};
+constexpr HubKey kGemmaOwn[] = {
+    {"hidden_size", "width", "3072"},
+    {"hidden_size", "embedding_scale", "3072", "1", "", &SquareRoot},
+    {"num_hidden_layers", "depth", "28"},
+    {"num_attention_heads", "heads", "16"},
+    {"num_key_value_heads", "kv_heads", "16"},
+    {"head_dim", "head_width", "256", "0", "", &HeadWidth},
+    {"intermediate_size", "inner", "24576"},
+    {"vocab_size", "vocabulary", "256000"},
+    {"max_position_embeddings", "positions", "8192"},
+    {"hidden_act", "activation", "gelu_pytorch_tanh", "silu", "", &Activation},
+    {"tie_word_embeddings", "tied_head", "true"},
+    {"attention_bias", "qkv_bias", "false"},
+    {"attention_bias", "out_bias", "false", "false"},
+    {"", "norm", "gemma", "rms"},
+};
+constexpr HubKey kGemma2Own[] = {
+    {"hidden_size", "width", "2304"},
+    {"hidden_size", "embedding_scale", "2304", "1", "", &SquareRoot},
+    {"num_hidden_layers", "depth", "26"},
+    {"num_attention_heads", "heads", "8"},
+    {"num_key_value_heads", "kv_heads", "4"},
+    {"head_dim", "head_width", "256", "0", "", &HeadWidth},
+    {"intermediate_size", "inner", "9216"},
+    {"vocab_size", "vocabulary", "256000"},
+    {"max_position_embeddings", "positions", "8192"},
+    {"hidden_activation", "activation", "gelu_pytorch_tanh", "silu", "",
+     &Activation},
+    {"tie_word_embeddings", "tied_head", "true"},
+    {"attention_bias", "qkv_bias", "false"},
+    {"attention_bias", "out_bias", "false", "false"},
+    {"", "norm", "gemma", "rms"},
+    {"", "post_norms", "true", "false"},
+    {"sliding_window", "window", "4096", "0", "0"},
+    {"", "window_pattern", "2", "0"},
+    {"attn_logit_softcapping", "attention_softcap", "50", "0", "0"},
+    {"final_logit_softcapping", "logit_softcap", "30", "0", "0"},
+};
+constexpr HubKey kGptNeoXOwn[] = {
+    {"hidden_size", "width", "6144"},
+    {"num_hidden_layers", "depth", "44"},
+    {"num_attention_heads", "heads", "64"},
+    {"intermediate_size", "inner", "24576"},
+    {"vocab_size", "vocabulary", "50432"},
+    {"rope_parameters.rope_theta|rotary_emb_base", "rotary_base", "10000"},
+    {"rope_parameters.partial_rotary_factor|rotary_pct", "rotary_share", "0.25",
+     "1"},
+    {"hidden_act", "activation", "gelu", "silu"},
+    {"hidden_dropout", "dropout", "0", "0", "", nullptr, true},
+    {"attention_bias", "qkv_bias", "true"},
+    {"attention_bias", "out_bias", "true", "false"},
+    {"use_parallel_residual", "parallel_blocks", "true", "false"},
+    {"", "parallel_norms", "2", "1"},
+    {"", "norm", "layer", "rms"},
+    {"", "fused_qkv", "true", "false"},
+    {"", "mlp_gate", "false", "true"},
+    {"", "mlp_bias", "true", "false"},
+};
+// Without the new architecture, which has more kinds of keys and norms.
+constexpr HubKey kFalconOwn[] = {
+    {"hidden_size", "width", "4544"},
+    {"num_attention_heads", "heads", "71"},
+    {"ffn_hidden_size", "inner", "0", "", "", &InnerOrFourWidths},
+    {"vocab_size", "vocabulary", "65024"},
+    {"activation", "activation", "gelu", "silu"},
+    {"tie_word_embeddings", "tied_head", "true"},
+    {"hidden_dropout", "dropout", "0", "0", "", nullptr, true},
+    {"bias", "qkv_bias", "false"},
+    {"bias", "out_bias", "false", "false"},
+    {"bias", "mlp_bias", "false", "false"},
+    {"parallel_attn", "parallel_blocks", "true", "false"},
+    {"multi_query", "", "true", "true"},
+    {"new_decoder_architecture", "", "false", "false"},
+    {"alibi", "", "false", "false"},
+    {"", "kv_heads", "1"},
+    {"", "norm", "layer", "rms"},
+    {"", "fused_qkv", "true", "false"},
+    {"", "copied_kv", "true", "false"},
+    {"", "mlp_gate", "false", "true"},
+};
+constexpr HubKey kGptBigCodeKeys[] = {
+    {"n_embd|hidden_size", "width", "768"},
+    {"n_layer|num_hidden_layers", "depth", "12"},
+    {"n_head|num_attention_heads", "heads", "12"},
+    {"n_inner", "inner", "0", "", "", &InnerOrFourWidths},
+    {"vocab_size", "vocabulary", "50257"},
+    {"n_positions|max_position_embeddings", "positions", "1024"},
+    {"activation_function", "activation", "gelu_pytorch_tanh", "silu", "",
+     &Activation},
+    {"resid_pdrop", "dropout", "0.1", "0"},
+    {"embd_pdrop", "", "0.1", "=resid_pdrop", "", nullptr, true},
+    {"attn_pdrop", "attention_dropout", "0.1", "0"},
+    {"tie_word_embeddings", "tied_head", "true"},
+    {"multi_query", "", "true", "true"},
+    {"", "kv_heads", "1"},
+    {"", "positions_learned", "true", "false"},
+    {"", "norm", "layer", "rms"},
+    {"", "fused_qkv", "true", "false"},
+    {"", "qkv_bias", "true"},
+    {"", "out_bias", "true", "false"},
+    {"", "mlp_gate", "false", "true"},
+    {"", "mlp_bias", "true", "false"},
 };
 
 constexpr HubKey kGpt2Keys[] = {
@@ -188,6 +278,14 @@ constexpr Classes kLlamaClasses[] = {"LlamaForCausalLM"};
 constexpr Classes kMistralClasses[] = {"MistralForCausalLM"};
 constexpr Classes kQwen2Classes[] = {"Qwen2ForCausalLM"};
 constexpr Classes kQwen3Classes[] = {"Qwen3ForCausalLM"};
+constexpr Classes kPhi3Classes[] = {"Phi3ForCausalLM"};
+constexpr Classes kGemmaClasses[] = {"GemmaForCausalLM"};
+constexpr Classes kGemma2Classes[] = {"Gemma2ForCausalLM"};
+constexpr Classes kMixtralClasses[] = {"MixtralForCausalLM"};
+constexpr Classes kGraniteClasses[] = {"GraniteForCausalLM"};
+constexpr Classes kGptNeoXClasses[] = {"GPTNeoXForCausalLM"};
+constexpr Classes kFalconClasses[] = {"FalconForCausalLM"};
+constexpr Classes kGptBigCodeClasses[] = {"GPTBigCodeForCausalLM"};
 constexpr Classes kGpt2Classes[] = {"GPT2LMHeadModel", "GPT2Model"};
 constexpr Classes kBertClasses[] = {"BertModel"};
 constexpr Classes kRobertaClasses[] = {"RobertaModel"};
@@ -201,6 +299,14 @@ constexpr HubType kHubTypes[] = {
     {"mistral", "llama", kMistralClasses, kMistralOwn, kDecoderKeys},
     {"qwen2", "llama", kQwen2Classes, kQwen2Own, kDecoderKeys},
     {"qwen3", "llama", kQwen3Classes, kQwen3Own, kDecoderKeys},
+    {"phi3", "llama", kPhi3Classes, kPhi3Own, kDecoderKeys},
+    {"gemma", "llama", kGemmaClasses, kGemmaOwn, kDecoderKeys},
+    {"gemma2", "llama", kGemma2Classes, kGemma2Own, kDecoderKeys},
+    {"mixtral", "llama", kMixtralClasses, kMixtralOwn, kDecoderKeys},
+    {"granite", "llama", kGraniteClasses, kGraniteOwn, kDecoderKeys},
+    {"gpt_neox", "llama", kGptNeoXClasses, kGptNeoXOwn, kDecoderKeys},
+    {"falcon", "llama", kFalconClasses, kFalconOwn, kDecoderKeys},
+    {"gpt_bigcode", "llama", kGptBigCodeClasses, kGptBigCodeKeys, {}},
     {"gpt2", "gpt", kGpt2Classes, kGpt2Keys, {}},
     {"bert", "bert", kBertClasses, kBertOwn, kEncoderKeys},
     // Their positions are counted from the tokens by a few operators on

@@ -1,14 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
-namespace foretell::zoo {
+#include "datasets/zoo/hub_values.h"
 
-/// The value of another key of the same config.json, as text.
-using HubValue = std::function<std::string(std::string_view key)>;
+namespace foretell::zoo {
 
 /// How a key of config.json sets a field of a family.
 struct HubKey {

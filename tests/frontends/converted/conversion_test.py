@@ -330,7 +330,7 @@ class Refuse(Case):
             "empty.pdmodel": b"", "other.json": b'{"a": 1}', "text.json": b"x",
             "sm/saved_model.pb": b"\x08\x01", "noise/saved_model.pb": b"noise",
             "hf/config.json": b"[]", "kindless/config.json": b"{}",
-            "code/config.json": b'{"model_type": "bert", "auto_map": {}}',
+            "code/config.json": b'{"model_type": "stub", "auto_map": {}}',
             "text/config.json": b"model_type"}
         cache = self.folder / "nothing"
         for name, content in cases.items():

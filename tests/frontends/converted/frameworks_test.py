@@ -184,7 +184,7 @@ class HuggingFace(Case):
         folder = self.folder / "code"
         folder.mkdir()
         (folder / "config.json").write_text(json.dumps(
-            {"model_type": "bert", "auto_map": {"AutoModel": "evil.Net"}}))
+            {"model_type": "distilbert", "auto_map": {"AutoModel": "evil.Net"}}))
         self.assertIn("its own code", self.refusal("code"))
 
     def test_an_unknown_network_is_named(self):
