@@ -238,11 +238,11 @@ class HubReader {
                       "transformers' own {}",
                       origin_, type_.classes.front()));
     }
-    // A run with quantised weights would read its method here.
     if (FindHubValue(config_, "quantization_config") == nullptr) return;
     network_.warnings.push_back(
-        origin_ + ": quantization_config is not read, weights are predicted " +
-        "in the type that --precision gives");
+        origin_ +
+        ": quantization_config is not read; --quantize predicts weights " +
+        "in few bits");
   }
 
   const HubJson& config_;
