@@ -213,7 +213,7 @@ class Convert(Case):
         for path, files in ((self.model("net.keras", "beside"), "convert.py"),
                             (self.folder_model("bert", "beside"),
                              "_on_meta.py convert.py")):
-            self.assertIn(f": Error: {files}\n", self.predict(path).stderr)
+            self.assertIn(f": Error: {files}", self.predict(path).stderr)
 
     def test_python_and_others_go_on_after_a_failure(self):
         good = self.model("good.keras")
