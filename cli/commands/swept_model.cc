@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kLeadingDims = 2;
 constexpr std::size_t kFewestImageDims = 4;
 
-bool IsZoo(const std::string& model) { return model.starts_with(zoo::kPrefix); }
+bool IsZoo(const std::string& model) { return zoo::IsNetwork(model); }
 
 /// Rank of an input, as --input or else the file gives it; 0: neither does.
 std::size_t RankOf(const InputSpec& input, const InputRequest& request) {

@@ -22,12 +22,16 @@ constexpr char kZooExamples[] =
 
 struct ListOptions {
   std::string sweep;
+  bool hub = false;
   bool count = false;
   bool json = false;
 };
 
 std::string FormatList(const ListOptions& options) {
-  if (options.sweep.empty()) return FormatNames(zoo::Names(), options.json);
+  if (options.sweep.empty()) {
+    return FormatNames(options.hub ? zoo::HubNames() : zoo::Names(),
+                       options.json);
+  }
   const std::vector<zoo::SweepPoint> points = zoo::ListSweep(options.sweep);
   return options.count ? FormatCounts(points, options.json)
                        : FormatPoints(points, options.json);
@@ -37,8 +41,12 @@ void AddList(CLI::App& zoo, ExitCode& exit_code) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* list = zoo.add_subcommand(
       "list", "List stock networks, or the points of a sweep");
-  list->add_option("--sweep", options->sweep,
-                   "List the points of this sweep instead of names");
+  CLI::Option* sweep =
+      list->add_option("--sweep", options->sweep,
+                       "List the points of this sweep instead of names");
+  list->add_flag("--hub", options->hub,
+                 "List networks of the Hugging Face Hub instead")
+      ->excludes(sweep);
   list->add_flag("--count", options->count,
                  "Print the number of points per family");
   list->add_flag("--json", options->json, "JSON document on stdout");
@@ -52,7 +60,8 @@ void AddShow(CLI::App& zoo, ExitCode& exit_code) {
   auto name = std::make_shared<std::string>();
   CLI::App* show = zoo.add_subcommand(
       "show", "Print the configuration of a network as JSON");
-  show->add_option("NAME", *name, "resnet50, or resnet50?image_size=160")
+  show->add_option("NAME", *name,
+                   "resnet50, resnet50?image_size=160, or a config.json")
       ->required();
   show->callback([name, &exit_code] {
     std::cout << FormatDescription(zoo::Describe(*name));

@@ -68,7 +68,7 @@ std::pair<std::string, std::vector<std::int64_t>> ParseValue(
 
 /// A network of the zoo has its length in its name.
 std::string WithLength(const std::string& model, std::int64_t length) {
-  if (!model.starts_with(zoo::kPrefix)) return model;
+  if (!zoo::IsNetwork(model)) return model;
   return WithField(model, "seq", fmt::format("{}", length));
 }
 
@@ -297,7 +297,7 @@ Session ModelOptions::Open(std::optional<std::int64_t> batch) const {
 void ModelOptions::WarnOfMissingLocks() const {
   const bool has_files = std::ranges::any_of(
       models,
-      [](const std::string& name) { return !name.starts_with(zoo::kPrefix); });
+      [](const std::string& name) { return !zoo::IsNetwork(name); });
   if (is_quiet || sandbox != "auto" || !has_files) return;
   const std::string missing = MissingLocks();
   if (missing.empty()) return;

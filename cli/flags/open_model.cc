@@ -28,8 +28,11 @@ Program OpenFile(const std::string& name,
     return open();
   } catch (const Error& error) {
     const bool is_missing = error.code() == ErrorCode::kNotFound;
-    const std::string step =
+    std::string step =
         is_missing || name.ends_with(".py") ? NextStepFor(name) : "";
+    if (error.code() == ErrorCode::kUnsupported && step.empty()) {
+      step = zoo::WhyNoNetwork(name);
+    }
     if (step.empty()) throw;
     throw Error(error.code(), fmt::format("{}; {}", error.what(), step));
   }
@@ -38,7 +41,7 @@ Program OpenFile(const std::string& name,
 }  // namespace
 
 Program OpenModel(const std::string& name, const LoadOptions& options) {
-  if (name.starts_with(zoo::kPrefix)) return zoo::Load(name);
+  if (zoo::IsNetwork(name)) return zoo::Load(name);
   return OpenFile(name, [&] { return LoadModel(name, options); });
 }
 
@@ -55,7 +58,7 @@ ModelQueue::ModelQueue(std::vector<std::string> names, LoadOptions options,
 }
 
 std::optional<LoadingModel> ModelQueue::Start(const std::string& name) const {
-  if (name.starts_with(zoo::kPrefix)) return std::nullopt;
+  if (zoo::IsNetwork(name)) return std::nullopt;
   return LoadingModel(name, options_, expected_);
 }
 

@@ -12,7 +12,7 @@
 
 namespace foretell::cli {
 
-/// The program that a MODEL argument names: `zoo:NAME`, or a file's path.
+/// The program that a MODEL argument names: zoo::IsNetwork, or a file's path.
 /// Errors as zoo::Load and LoadModel.
 Program OpenModel(const std::string& name, const LoadOptions& options = {});
 

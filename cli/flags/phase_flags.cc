@@ -28,10 +28,10 @@ std::string PhaseFlags::Apply(const std::string& model) const {
     changes += fmt::format("{}cache={}", changes.empty() ? "" : "&", *cache);
   }
   if (changes.empty()) return model;
-  if (!model.starts_with(zoo::kPrefix)) {
+  if (!zoo::IsNetwork(model)) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: --phase and --cache are for language models "
-                            "of the zoo ({}NAME)",
+                            "of the zoo ({}NAME, config.json)",
                             model, zoo::kPrefix));
   }
   const bool has_changes = model.find('?') != std::string::npos;

@@ -19,9 +19,10 @@ struct BertConfig : TextTransformer {
   std::int64_t inner = 3072;
   std::int64_t vocabulary = 30522;
   std::int64_t positions = 512;  ///< Longest sequence.
+  std::int64_t segments = 2;     ///< Types of tokens; at least 1.
 
-  FORETELL_FIELDS(width, depth, heads, inner, vocabulary, positions, dropout,
-                  seq)
+  FORETELL_FIELDS(width, depth, heads, inner, vocabulary, positions, segments,
+                  dropout, seq)
 
   std::shared_ptr<Network> Make() const;
 };
@@ -30,7 +31,6 @@ struct BertConfig : TextTransformer {
 class Embeddings final : public torch::nn::Module {
  public:
   explicit Embeddings(const BertConfig& config) : dropout_(config.dropout) {
-    constexpr std::int64_t kSegments = 2;
     words_ = register_module(
         "word_embeddings",
         torch::nn::Embedding(
@@ -39,8 +39,9 @@ class Embeddings final : public torch::nn::Module {
     positions_ =
         register_module("position_embeddings",
                         torch::nn::Embedding(config.positions, config.width));
-    segments_ = register_module("token_type_embeddings",
-                                torch::nn::Embedding(kSegments, config.width));
+    segments_ =
+        register_module("token_type_embeddings",
+                        torch::nn::Embedding(config.segments, config.width));
     norm_ = register_module("norm", Norm(config.width, kBertEpsilon));
     register_module("dropout", dropout_);
     position_ids_ = register_buffer(
@@ -186,6 +187,7 @@ class Bert final : public Network {
 std::shared_ptr<Network> BertConfig::Make() const {
   RequireHeads(width, heads);
   RequirePositions(seq, positions);
+  Require(segments > 0, "segments=0: expected at least 1");
   return std::make_shared<Bert>(*this);
 }
 

@@ -1,4 +1,5 @@
-// GPT-2 (Radford et al. 2019) as transformers' GPT2Model: causal fused
+// GPT-2 (Radford et al. 2019) as transformers' GPT2Model, or with `lm_head`
+// GPT2LMHeadModel, whose logits are products with the embedding: causal fused
 // attention, weights stored inputs first, a GELU spelled out in seven
 // operators, and a cache of keys and values that lives as long as the pass.
 
@@ -24,9 +25,10 @@ struct GptConfig : TextTransformer {
   std::int64_t vocabulary = 50257;
   std::int64_t positions = 1024;  ///< Longest sequence.
   bool use_cache = true;  ///< Copies keys and values, as for generation.
+  bool lm_head = false;   ///< The result is logits.
 
   FORETELL_FIELDS(width, depth, heads, vocabulary, positions, dropout,
-                  use_cache, seq)
+                  use_cache, lm_head, seq)
 
   std::shared_ptr<Network> Make() const;
 };
@@ -157,7 +159,8 @@ struct GptBlock : torch::nn::Module {
 
 class Gpt final : public UnaryNetwork {
  public:
-  explicit Gpt(const GptConfig& config) : dropout_(config.dropout) {
+  explicit Gpt(const GptConfig& config)
+      : has_head_(config.lm_head), dropout_(config.dropout) {
     words_ = register_module(
         "wte", torch::nn::Embedding(config.vocabulary, config.width));
     positions_ = register_module(
@@ -170,7 +173,8 @@ class Gpt final : public UnaryNetwork {
     norm_ = register_module("ln_f", Norm(config.width, kGptEpsilon));
   }
 
-  /// x: i64[batch, seq]; returns [batch, seq, width].
+  /// x: i64[batch, seq]; returns [batch, seq, width], or logits [batch, seq,
+  /// vocabulary].
   at::Tensor forward(const at::Tensor& x) override {
     const at::Tensor words = words_->forward(x);
     const at::Tensor ids = at::arange(x.size(1), x.options()).unsqueeze(0);
@@ -181,10 +185,20 @@ class Gpt final : public UnaryNetwork {
     for (const std::shared_ptr<GptBlock>& block : blocks_) {
       y = block->forward(y, cache);
     }
-    return norm_->forward(y);
+    if (!has_head_) return norm_->forward(y);
+    y = norm_->forward(y);
+    return at::linear(y, words_->weight);
+  }
+
+  std::optional<NamedLoss> Loss(
+      const std::vector<at::Tensor>& inputs,
+      const std::vector<at::Tensor>& outputs) const override {
+    if (!has_head_) return std::nullopt;
+    return CrossEntropyOfTokens(outputs.front(), inputs.front());
   }
 
  private:
+  bool has_head_;
   torch::nn::Embedding words_ = nullptr;
   torch::nn::Embedding positions_ = nullptr;
   torch::nn::Dropout dropout_;

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <system_error>
+#include <utility>
 
 #include "datasets/zoo/families.h"
+#include "datasets/zoo/hub_config.h"
+#include "datasets/zoo/hub_models.h"
 #include "foretell/error.h"
 #include "foretell/zoo.h"
 #include "src/core/nearest.h"
@@ -34,7 +39,7 @@ const std::map<std::string_view, Stock>& Stocks() {
 }
 
 [[noreturn]] void RefuseName(std::string_view name) {
-  std::vector<std::string> known;
+  std::vector<std::string> known = HubNames();
   for (const auto& [stock, changes] : Stocks()) known.emplace_back(stock);
   const std::vector<std::string> near = Nearest(name, known);
   throw Error(
@@ -45,12 +50,39 @@ const std::map<std::string_view, Stock>& Stocks() {
                       : fmt::format("near: {}", fmt::join(near, ", "))));
 }
 
-std::unique_ptr<Configuration> Configured(const Stock& stock) {
-  std::unique_ptr<Configuration> configuration = stock.family->configure();
+Selection Configured(const Stock& stock) {
+  Selection selection{.family = stock.family,
+                      .configuration = stock.family->configure()};
   for (const auto& [field, text] : ParseChanges(stock.changes)) {
-    configuration->Set(field, text);
+    selection.configuration->Set(field, text);
   }
-  return configuration;
+  return selection;
+}
+
+Selection FromHub(HubNetwork network, bool is_file) {
+  return {.family = network.family,
+          .configuration = std::move(network.configuration),
+          .is_file = is_file,
+          .warnings = std::move(network.warnings),
+          .stated_dtype = network.dtype};
+}
+
+/// The network without changes. Only a name without kPrefix may be a file's, so
+/// that requests of strangers, who have to write it, read none.
+Selection Unchanged(std::string_view name, bool may_be_file) {
+  if (may_be_file) {
+    auto network = ReadHubFile(std::string(name));
+    if (network) return FromHub(*std::move(network), true);
+  }
+  auto network = FindHubModel(name);
+  if (network) return FromHub(*std::move(network), false);
+  const auto found = Stocks().find(name);
+  if (found == Stocks().end()) RefuseName(name);
+  return Configured(found->second);
+}
+
+std::string_view WithoutChanges(std::string_view name) {
+  return name.substr(0, name.find('?'));
 }
 
 std::string CanonicalName(std::string_view stock_name,
@@ -69,28 +101,52 @@ std::string CanonicalName(std::string_view stock_name,
 
 }  // namespace
 
-Selection Select(std::string_view name) {
-  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
-  const std::size_t question = std::min(name.find('?'), name.size());
-  const std::string_view stock_name = name.substr(0, question);
-  const auto found = Stocks().find(stock_name);
-  if (found == Stocks().end()) RefuseName(stock_name);
+std::string Selection::FullName() const {
+  return is_file ? canonical_name : std::string(kPrefix) + canonical_name;
+}
 
-  Selection selection{.family = found->second.family};
-  selection.configuration = Configured(found->second);
+Selection Select(std::string_view name) {
+  const bool has_prefix = name.starts_with(kPrefix);
+  if (has_prefix) name.remove_prefix(kPrefix.size());
+  const std::string_view stock_name = WithoutChanges(name);
+  Selection selection = Unchanged(stock_name, !has_prefix);
   const std::vector<Field> stock = selection.configuration->Fields();
   try {
     const std::string_view changes =
-        question == name.size() ? "" : name.substr(question + 1);
+        name.substr(std::min(stock_name.size() + 1, name.size()));
     for (const auto& [field, text] : ParseChanges(changes)) {
       selection.configuration->Set(field, text);
     }
   } catch (const Error& error) {
-    throw WithContext(std::string(kPrefix) + std::string(name), error);
+    const std::string_view prefix = selection.is_file ? "" : kPrefix;
+    throw WithContext(fmt::format("{}{}", prefix, name), error);
   }
   selection.canonical_name =
       CanonicalName(stock_name, stock, selection.configuration->Fields());
   return selection;
+}
+
+bool IsNetwork(std::string_view name) {
+  if (name.starts_with(kPrefix)) return true;
+  const std::string base(WithoutChanges(name));
+  std::error_code ignored;
+  if (std::filesystem::exists(base, ignored)) {
+    try {
+      return ReadHubFile(base).has_value();
+    } catch (const Error& error) {
+      return error.code() != ErrorCode::kUnsupported;
+    }
+  }
+  return std::ranges::count(HubNames(), base) > 0;
+}
+
+std::string WhyNoNetwork(std::string_view name) {
+  try {
+    ReadHubFile(std::string(WithoutChanges(name)));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 std::vector<std::string> Names() {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "datasets/zoo/family.h"
 
@@ -15,6 +17,13 @@ struct Selection {
   /// order: equal networks of one stock name have equal names.
   std::string canonical_name;
   std::unique_ptr<Configuration> configuration;
+  /// From a config.json: kPrefix is no part of its name.
+  bool is_file = false;
+  std::vector<std::string> warnings = {};  ///< As HubNetwork::warnings.
+  std::optional<DType> stated_dtype = {};  ///< As HubNetwork::dtype.
+
+  /// The name by which zoo::Load finds the network again.
+  std::string FullName() const;
 };
 
 /// Resolves `name`; errors as zoo::Load.

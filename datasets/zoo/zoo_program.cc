@@ -77,8 +77,10 @@ class ZooInstance final : public ProgramInstance {
 class ZooSource final : public Program::Source {
  public:
   explicit ZooSource(Selection selection)
-      : name_(std::string(kPrefix) + selection.canonical_name),
+      : name_(selection.FullName()),
         configuration_(std::move(selection.configuration)),
+        warnings_(std::move(selection.warnings)),
+        stated_dtype_(selection.stated_dtype),
         inputs_(configuration_->Inputs()) {
     const std::shared_ptr<Network> network =
         Make(*configuration_, name_, at::kMeta, at::kFloat);
@@ -94,7 +96,8 @@ class ZooSource final : public Program::Source {
   std::int64_t parameter_elements() const override {
     return parameter_elements_;
   }
-  std::vector<std::string> warnings(Mode) const override { return {}; }
+  std::vector<std::string> warnings(Mode) const override { return warnings_; }
+  std::optional<DType> stated_dtype() const override { return stated_dtype_; }
 
   std::unique_ptr<ProgramInstance> Instantiate(
       const InstanceOptions& options) const override {
@@ -107,6 +110,8 @@ class ZooSource final : public Program::Source {
  private:
   std::string name_;
   std::unique_ptr<Configuration> configuration_;
+  std::vector<std::string> warnings_;
+  std::optional<DType> stated_dtype_;
   std::vector<InputSpec> inputs_;
   std::int64_t parameter_elements_ = 0;
 };
@@ -116,7 +121,7 @@ class ZooSource final : public Program::Source {
 Program Load(std::string_view name) {
   InitializeTracing();
   Selection selection = Select(name);
-  const std::string full_name = std::string(kPrefix) + selection.canonical_name;
+  const std::string full_name = selection.FullName();
   return Program(full_name, std::make_shared<ZooSource>(std::move(selection)));
 }
 

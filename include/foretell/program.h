@@ -187,6 +187,8 @@ class Program {
     virtual std::vector<std::string> warnings(Mode mode) const = 0;
     /// Elements of the weights by type; see Program::weight_elements.
     virtual std::map<DType, std::int64_t> weight_elements() const { return {}; }
+    /// The type in which the network is published; see Program::stated_dtype.
+    virtual std::optional<DType> stated_dtype() const { return std::nullopt; }
     /// The program with its weights on a device. Throws Error.
     virtual std::unique_ptr<ProgramInstance> Instantiate(
         const InstanceOptions& options) const = 0;
@@ -217,6 +219,9 @@ class Program {
   std::map<DType, std::int64_t> weight_elements() const {
     return source_->weight_elements();
   }
+  /// Type of the published weights of a network whose weights have the type
+  /// that the run's precision gives; empty if unknown.
+  std::optional<DType> stated_dtype() const { return source_->stated_dtype(); }
   /// What the user ought to know about a run in `mode`.
   std::vector<std::string> warnings(Mode mode) const {
     return source_->warnings(mode);

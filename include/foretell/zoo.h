@@ -21,17 +21,33 @@ struct Description {
   std::string json;    ///< One object, fields in their declared order.
 };
 
+/// Whether `name` (with changes, as for Load) is a network for Load and not a
+/// model file: it begins with kPrefix; or it is the path of a config.json of
+/// Hugging Face's transformers, of its folder or of weights next to it, that a
+/// family expresses; or it is one of HubNames, and no file has this path.
+bool IsNetwork(std::string_view name);
+
+/// Why the config.json that `name` leads to is not a network for Load: its
+/// model_type, or a value; empty if it leads to none or is one.
+std::string WhyNoNetwork(std::string_view name);
+
+/// Names on the Hugging Face Hub ("org/name") whose configurations the library
+/// has: Load accepts them, and never asks the network.
+std::vector<std::string> HubNames();
+
 /// Names of the stock networks, ordered by family, then as their papers list
 /// them.
 std::vector<std::string> Names();
 
-/// A program of format "zoo" for `name`, with or without kPrefix: a stock name
-/// or a family, then changes to its configuration (`?field=value&…`).
+/// A program of format "zoo" for `name`: a stock name, a family or one of
+/// HubNames, with or without kPrefix, or without it the path of a config.json
+/// (see IsNetwork); then changes to its configuration (`?field=value&…`).
 ///
 /// Nothing is allocated until the program is instantiated. Throws
-/// Error(kNotFound) for an unknown name, with the nearest ones, and
+/// Error(kNotFound) for an unknown name, with the nearest ones,
 /// Error(kInvalidArgument) for an unknown field or an impossible configuration
-/// (a kernel larger than its image).
+/// (a kernel larger than its image), and for a config.json Error(kUnsupported)
+/// if no family expresses it and Error(kCorrupt) for an invalid one.
 Program Load(std::string_view name);
 
 /// Description of the network that Load would build. Same errors.

@@ -7,7 +7,6 @@ import ast
 import importlib.util
 import os
 import pathlib
-import re
 import sys
 from typing import Any
 
@@ -116,17 +115,10 @@ def _is_hub_name(text: str) -> bool:
 
 def folder_of_transformers(text: str) -> pathlib.Path | None:
     """The folder with the config.json of a network of transformers: `text` itself, or
-    that of the Hub name in the local cache; None for anything else. No network access.
-
-    Raises Error for a Hub name that is not in the cache.
-    """
+    that of the Hub name in the local cache; None for anything else, which the program
+    looks up or refuses. No network access."""
     if importlib.util.find_spec("transformers") is None:
         return None
     if os.path.isfile(os.path.join(text, CONFIG)):
         return pathlib.Path(text)
-    folder = _in_hub_cache(text) if _is_hub_name(text) else None
-    if folder is None and re.fullmatch(r"[\w-]+/[\w.-]+", text) and _is_hub_name(text):
-        raise Error(f"{text}: no such file, and as a name of the Hugging Face Hub its "
-                    f"{CONFIG} is not on this machine: hf download {text} {CONFIG}",
-                    "not_found")
-    return folder
+    return _in_hub_cache(text) if _is_hub_name(text) else None

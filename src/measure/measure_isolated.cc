@@ -99,7 +99,7 @@ Measurement ResultOf(const MeasureRequest& request, const Outcome& outcome,
 /// The file that the request names, open; nothing where it names a network of
 /// the zoo.
 std::optional<RegularFile> OpenFile(const MeasureRequest& request) {
-  if (request.model.starts_with(zoo::kPrefix)) return std::nullopt;
+  if (zoo::IsNetwork(request.model)) return std::nullopt;
   return OpenModelFile(request.model);
 }
 

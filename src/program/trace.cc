@@ -499,6 +499,10 @@ class Tracer {
                         options_.chose_precision)) {
       warnings.push_back(std::move(warning));
     }
+    if (program_.stated_dtype() && !options_.chose_precision) {
+      std::string hint = PrecisionHint(*program_.stated_dtype(), options_.run);
+      if (!hint.empty()) warnings.push_back(std::move(hint));
+    }
     for (const std::string& name : recorder_.fallbacks()) {
       warnings.push_back(name +
                          " has no meta kernel: it was run on the CPU for "

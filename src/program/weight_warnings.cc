@@ -65,4 +65,15 @@ std::vector<std::string> WeightWarnings(
   return warnings;
 }
 
+std::string PrecisionHint(DType stated, const Run& run) {
+  const bool is_wide =
+      run.precision == Precision::kFp32 || run.precision == Precision::kTf32;
+  if (!is_wide || run.autocast) return "";
+  const Precision precision =
+      stated == DType::kBF16 ? Precision::kBf16 : Precision::kFp16;
+  return fmt::format(
+      "weights have 32 bits, the network is published in {}: --precision {}",
+      DTypeName(stated), PrecisionName(precision));
+}
+
 }  // namespace foretell

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "foretell/graph.h"
+#include "foretell/run.h"
 
 namespace foretell {
 
@@ -18,5 +19,10 @@ namespace foretell {
 std::vector<std::string> WeightWarnings(
     const std::map<DType, std::int64_t>& elements, Precision precision,
     bool chose_precision = true);
+
+/// What a user may want instead of weights in 32 bits if the network is
+/// published with weights of type `stated`; empty if `run` has 16 bits or
+/// autocasts.
+std::string PrecisionHint(DType stated, const Run& run);
 
 }  // namespace foretell

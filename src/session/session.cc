@@ -9,7 +9,7 @@ namespace foretell {
 namespace {
 
 Program Open(const std::string& model, const LoadOptions& options) {
-  if (model.starts_with(zoo::kPrefix)) return zoo::Load(model);
+  if (zoo::IsNetwork(model)) return zoo::Load(model);
   return LoadModel(model, options);
 }
 

@@ -159,7 +159,7 @@ class Networks(unittest.TestCase):
                 for name in (str(place), "some/net"):
                     answer = foretell.predict(name, batch=4, dim={"sequence": 32})
                     self.assertEqual(answer.inputs[0]["shape"], [4, 32])
-                with self.assertRaisesRegex(foretell.Error, "not on this machine"):
+                with self.assertRaisesRegex(foretell.Error, "hf download some/other"):
                     foretell.predict("some/other", batch=4)
 
 

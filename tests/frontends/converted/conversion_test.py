@@ -199,11 +199,21 @@ class Convert(Case):
             result, _ = self.answer(path)
             self.assertIn("/huggingface-", result["warnings"][0], path)
 
+    def test_a_configuration_of_the_zoo_needs_no_converter(self):
+        folder = self.folder_model("bert")
+        (folder / "config.json").write_text(json.dumps({
+            "model_type": "bert", "hidden_size": 64, "num_hidden_layers": 1,
+            "num_attention_heads": 2, "intermediate_size": 128, "vocab_size": 50}))
+        result, said = self.answer(folder, "--seq-len", "64")
+        self.assertEqual(result["model"], f"{folder}?seq=64")
+        self.assertEqual(result["inputs"][0]["shape"], [2, 64])
+        self.assertNotIn("convert", said)
+
     def test_the_exporter_has_its_module_of_the_package_beside_it(self):
         for path, files in ((self.model("net.keras", "beside"), "convert.py"),
                             (self.folder_model("bert", "beside"),
                              "_on_meta.py convert.py")):
-            self.assertIn(f": Error: {files}\n", self.predict(path).stderr)
+            self.assertIn(f": Error: {files}", self.predict(path).stderr)
 
     def test_python_and_others_go_on_after_a_failure(self):
         good = self.model("good.keras")
@@ -233,6 +243,12 @@ class Refuse(Case):
         said = self.refusal(path, "--no-convert", install=())
         self.assertIn(f"{path}: needs conversion by", said)
         self.assertEqual(self.environments(), before)
+
+    def test_a_configuration_outside_of_the_zoo_is_named(self):
+        folder = self.folder_model("net")
+        said = self.refusal(folder, "--no-convert", install=())
+        self.assertIn(f"{folder}: needs conversion by", said)
+        self.assertIn('config.json: model_type is "stub", and the zoo has llama,', said)
 
     def test_a_failure_ends_with_the_last_words_of_the_converter(self):
         path = self.model("net.keras", "fail")
@@ -314,7 +330,7 @@ class Refuse(Case):
             "empty.pdmodel": b"", "other.json": b'{"a": 1}', "text.json": b"x",
             "sm/saved_model.pb": b"\x08\x01", "noise/saved_model.pb": b"noise",
             "hf/config.json": b"[]", "kindless/config.json": b"{}",
-            "code/config.json": b'{"model_type": "bert", "auto_map": {}}',
+            "code/config.json": b'{"model_type": "stub", "auto_map": {}}',
             "text/config.json": b"model_type"}
         cache = self.folder / "nothing"
         for name, content in cases.items():

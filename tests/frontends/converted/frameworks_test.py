@@ -54,10 +54,10 @@ import transformers
 def save(config, name, architecture):
     config.architectures = [architecture]
     config.save_pretrained(name)
-save(transformers.BertConfig(), "bert", "BertForMaskedLM")
+save(transformers.DistilBertConfig(), "distilbert", "DistilBertForMaskedLM")
 save(transformers.ViTConfig(), "vit", "ViTForImageClassification")
 save(transformers.T5Config(num_layers=2), "t5", "T5ForConditionalGeneration")
-save(transformers.LlamaConfig(num_hidden_layers=1), "llama", "LlamaForCausalLM")
+save(transformers.GemmaConfig(num_hidden_layers=1), "gemma", "GemmaForCausalLM")
 """
 
 
@@ -162,21 +162,21 @@ class HuggingFace(Case):
         super().setUpClass()
         cls.make(HUGGING_FACE)
 
-    def test_bert_has_the_counts_of_its_paper(self):
-        hidden, inner, words, layers, tokens = 768, 3072, 30522, 12, 256
+    def test_distilbert_has_the_counts_of_its_paper(self):
+        hidden, inner, words, layers, tokens = 768, 3072, 30522, 6, 256
         per_layer = 4 * hidden * hidden + 2 * hidden * inner
-        parameters = (hidden * (words + 512 + 2 + 2)
+        parameters = (hidden * (words + 512 + 2)
                       + layers * (per_layer + 9 * hidden + inner)
                       + hidden * hidden + 3 * hidden + words)
         # The head of masked words shares the table of words.
         macs = 8 * tokens * (layers * (per_layer + 2 * tokens * hidden)
                              + hidden * hidden + hidden * words)
-        self.assertEqual(self.counts("bert", "--batch", "8", "--dim",
+        self.assertEqual(self.counts("distilbert", "--batch", "8", "--dim",
                                      f"sequence={tokens}"), (parameters, macs))
 
     def test_pictures_pairs_of_texts_and_decoders(self):
         self.assertEqual(self.counts("vit", "--batch", "1")[0], 85_800_194)
-        for name in ("t5", "llama"):
+        for name in ("t5", "gemma"):
             result = self.result(name, "--batch", "1")
             self.assertIn("without its weights", result["warnings"][0], name)
 
@@ -184,7 +184,7 @@ class HuggingFace(Case):
         folder = self.folder / "code"
         folder.mkdir()
         (folder / "config.json").write_text(json.dumps(
-            {"model_type": "bert", "auto_map": {"AutoModel": "evil.Net"}}))
+            {"model_type": "distilbert", "auto_map": {"AutoModel": "evil.Net"}}))
         self.assertIn("its own code", self.refusal("code"))
 
     def test_an_unknown_network_is_named(self):

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "datasets/zoo/hub_values.h"
+
+namespace foretell::zoo {
+
+/// How a key of config.json sets a field of a family.
+struct HubKey {
+  /// "hidden_size"; alternatives after '|', "a.b" for b in the object a. Empty:
+  /// the type always has `absent`.
+  std::string_view key;
+  std::string_view field;  ///< Empty: no family has one.
+  /// Value if the key is missing, as transformers' class has it; "=key" for
+  /// that of another key.
+  std::string_view absent;
+  /// The one value that a family without the field expresses, as `absent`;
+  /// empty: any, because it changes no operator.
+  std::string_view only = {};
+  /// Value if the key is null; empty: as if it were missing.
+  std::string_view null = {};
+  /// From the key's value to the field's; null: they are the same.
+  std::string (*convert)(const std::string& text,
+                         const HubValue& other) = nullptr;
+  /// A value that is not expressed is a warning, not an error.
+  bool is_minor = false;
+};
+
+/// How a model_type of transformers becomes a network of the zoo.
+struct HubType {
+  std::string_view model_type;
+  std::string_view family;
+  /// Classes of transformers that the network is, the first by default.
+  std::span<const std::string_view> classes;
+  std::span<const HubKey> own;
+  std::span<const HubKey> common;  ///< For keys that are not in `own`.
+  /// Other classes have much more than the network: a decoder.
+  bool refuses_other_classes = false;
+};
+
+/// All types, in the order of documentation. Keys and defaults are those of
+/// configuration_*.py in transformers 4.56.2; 5.24.0 has the same.
+std::span<const HubType> HubTypes();
+
+}  // namespace foretell::zoo

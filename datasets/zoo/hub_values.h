@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace foretell::zoo {
+
+/// The value of another key of the same config.json, as text; empty if its
+/// model_type has no such key.
+using HubValue = std::function<std::string(std::string_view key)>;
+
+// Conversions of a key's value, given as text, to a field's.
+
+/// 0 for the width of heads that follows from the other sizes.
+std::string HeadWidth(const std::string& text, const HubValue& other);
+/// 0 for four times the width of GPT-2.
+std::string Gpt2Inner(const std::string& text, const HubValue& other);
+/// Four times the width for 0.
+std::string InnerOrFourWidths(const std::string& text, const HubValue& other);
+/// Whether the class of a GPT-2 has a head.
+std::string Gpt2Head(const std::string& text, const HubValue& other);
+/// The quotient by the width; a fraction, which no field accepts, if there is a
+/// remainder.
+std::string WidthRatio(const std::string& text, const HubValue& other);
+std::string SquareRoot(const std::string& text, const HubValue& other);
+/// The zoo's name of an activation.
+std::string Activation(const std::string& text, const HubValue& other);
+
+}  // namespace foretell::zoo

@@ -1,0 +1,299 @@
+// Networks by a config.json, by hand-written files and by the shipped table.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <fstream>
+#include <regex>
+#include <string>
+
+#include "foretell/zoo.h"
+#include "tests/datasets/scratch.h"
+#include "tests/datasets/zoo/transformers_test.h"
+#include "tests/graph/expect_error.h"
+
+namespace foretell::zoo {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// A config.json in a folder of its own.
+class HubFile {
+ public:
+  explicit HubFile(const std::string& text) { std::ofstream(path()) << text; }
+  std::string path() const { return scratch_ / "config.json"; }
+  Program Open(const std::string& changes = "") const {
+    return Load(path() + changes);
+  }
+  std::int64_t Parameters() const { return Open().parameter_elements(); }
+  std::vector<std::string> Warnings() const {
+    return Open().warnings(Mode::kInference);
+  }
+
+ private:
+  dataset_test::Scratch scratch_;
+};
+
+/// A small decoder with `rest` after its sizes.
+std::string Decoder(const std::string& type, const std::string& rest = "") {
+  return R"({"hidden_size": 64, "num_hidden_layers": 2,
+             "num_attention_heads": 4, "num_key_value_heads": 2,
+             "intermediate_size": 128, "vocab_size": 100, "model_type": ")" +
+         type + "\"" + rest + "}";
+}
+
+/// Of the decoder: two embeddings, the last norm, and in each layer the query
+/// and output products, those of half as many keys and values, three of the
+/// feed-forward part, and two norms.
+constexpr std::int64_t kDecoderParameters =
+    2 * 100 * 64 + 64 + 2 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 128 + 2 * 64);
+
+TEST(HubConfig, HasTheParametersCountedByHand) {
+  EXPECT_EQ(kDecoderParameters, 86'848);
+  EXPECT_EQ(HubFile(Decoder("llama")).Parameters(), kDecoderParameters);
+  EXPECT_EQ(HubFile(Decoder("mistral")).Parameters(), kDecoderParameters);
+  EXPECT_EQ(HubFile(Decoder("llama", R"(, "tie_word_embeddings": true)"))
+                .Parameters(),
+            kDecoderParameters - 100 * 64);
+  EXPECT_EQ(HubFile(Decoder("qwen2")).Parameters(),
+            kDecoderParameters + 2 * (64 + 2 * 32));
+  EXPECT_EQ(HubFile(Decoder("qwen3", R"(, "head_dim": 16)")).Parameters(),
+            kDecoderParameters + 2 * 2 * 16);
+}
+
+TEST(HubConfig, CountsEncodersAndGpt2ByHand) {
+  EXPECT_EQ(HubFile(R"({"model_type": "gpt2", "n_embd": 32, "n_layer": 1,
+                        "n_head": 4, "vocab_size": 50, "n_positions": 16})")
+                .Parameters(),
+            (50 + 16) * 32 + 3 * 64 + (32 * 96 + 96) + (32 * 32 + 32) +
+                (32 * 128 + 128) + (128 * 32 + 32));
+  EXPECT_EQ(HubFile(R"({"model_type": "roberta", "hidden_size": 32,
+                        "num_hidden_layers": 1, "num_attention_heads": 4,
+                        "intermediate_size": 64, "vocab_size": 50,
+                        "max_position_embeddings": 20, "type_vocab_size": 1})")
+                .Parameters(),
+            (50 + 20 + 1) * 32 + 3 * 64 + 5 * (32 * 32 + 32) + (32 * 64 + 64) +
+                (64 * 32 + 32));
+}
+
+TEST(HubConfig, TakesTheDefaultsOfTransformersForMissingKeys) {
+  EXPECT_EQ(HubFile(R"({"model_type": "llama"})").Parameters(),
+            Load("llama2_7b").parameter_elements());
+  EXPECT_EQ(HubFile(R"({"model_type": "mistral"})").Parameters(),
+            Load("mistral_7b").parameter_elements());
+  EXPECT_EQ(HubFile(R"({"model_type": "bert"})").Parameters(),
+            Load("bert_base").parameter_elements());
+  const HubFile file(R"({"model_type": "llama", "num_key_value_heads": null})");
+  EXPECT_THAT(Describe(file.path()).json, HasSubstr("\"kv_heads\": 32"));
+  EXPECT_THAT(Describe(file.path()).json, HasSubstr("\"positions\": 2048"));
+}
+
+TEST(HubConfig, TakesChangesAsOtherNetworksDo) {
+  const HubFile file(Decoder("llama", R"(, "max_position_embeddings": 16)"));
+  EXPECT_EQ((*file.Open().inputs()[0].dims)[1].value, 16);
+  EXPECT_EQ(file.Open("?seq=16").name(), file.path());
+  EXPECT_EQ(file.Open("?seq=8").name(), file.path() + "?seq=8");
+  EXPECT_EQ((*file.Open("?seq=8").inputs()[0].dims)[1].value, 8);
+}
+
+TEST(HubConfig, Gpt2WithItsHeadGivesLogitsAndALoss) {
+  const std::string head = R"(, "architectures": ["GPT2LMHeadModel"])";
+  for (const std::string& rest : {head, std::string()}) {
+    const HubFile file(R"({"model_type": "gpt2", "n_embd": 32, "n_layer": 1,
+                           "n_head": 4, "vocab_size": 50)" +
+                       rest + "}");
+    EXPECT_THAT(Describe(file.path()).json, HasSubstr("\"lm_head\": true"));
+  }
+  EXPECT_EQ(TraceZoo("gpt2?depth=1&lm_head=true&seq=8", 2).graph.ForwardMacs(),
+            TraceZoo("gpt2?depth=1&seq=8", 2).graph.ForwardMacs() +
+                2 * 8 * 768 * 50257);
+}
+
+TEST(HubConfig, WarnsOfWhatIsNotPredicted) {
+  EXPECT_THAT(HubFile(R"({"model_type": "bert"})").Warnings(), IsEmpty());
+  EXPECT_THAT(
+      HubFile(R"({"model_type": "bert", "architectures": ["BertForMaskedLM"]})")
+          .Warnings(),
+      ElementsAre(HasSubstr(
+          "architectures is BertForMaskedLM, predicted as BertModel")));
+  EXPECT_THAT(
+      HubFile(Decoder("llama", R"(, "quantization_config": {"bits": 4})"))
+          .Warnings(),
+      ElementsAre(HasSubstr("quantization_config is not read")));
+  EXPECT_THAT(
+      HubFile(Decoder("mistral", R"(, "sliding_window": null)")).Warnings(),
+      IsEmpty());
+}
+
+TEST(HubConfig, HintsAtThePublishedTypeUnlessOneIsChosen) {
+  const HubFile file(Decoder("llama", R"(, "torch_dtype": "bfloat16")"));
+  TraceOptions options{.chose_precision = false};
+  EXPECT_THAT(TraceZoo(file.path(), 1, options).warnings,
+              ElementsAre(HasSubstr("published in bf16: --precision bf16")));
+  options.run.precision = Precision::kBf16;
+  EXPECT_THAT(TraceZoo(file.path(), 1, options).warnings, IsEmpty());
+  EXPECT_THAT(TraceZoo(file.path(), 1).warnings, IsEmpty());
+}
+
+TEST(HubConfig, RefusesWhatNoFamilyExpresses) {
+  const std::pair<std::string, std::string> kCases[] = {
+      {R"({"model_type": "mamba"})",
+       "model_type is \"mamba\", and the zoo has llama, mistral, qwen2"},
+      {R"({"architectures": ["LlamaForCausalLM"]})", "model_type is missing"},
+      {"[]", "model_type is missing"},
+      {R"({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}
+       )",
+       "T5ForConditionalGeneration, and the zoo's 't5' has T5EncoderModel"},
+      {R"({"model_type": "gpt2", "activation_function": "relu"})",
+       "activation_function is relu, and the zoo's 'gpt' has gelu_new only"},
+      {R"({"model_type": "gpt2", "n_inner": 100})", "n_inner is 100"},
+      {R"({"model_type": "falcon", "new_decoder_architecture": true})",
+       "and the zoo's 'llama' has"},
+  };
+  for (const auto& [text, part] : kCases) {
+    const HubFile file(text);
+    EXPECT_FALSE(IsNetwork(file.path())) << text;
+    EXPECT_THAT(WhyNoNetwork(file.path()), HasSubstr(part));
+    ExpectError([&] { file.Open(); }, ErrorCode::kUnsupported, part);
+  }
+}
+
+TEST(HubConfig, RefusesHostileFilesWithOneError) {
+  const std::pair<std::string, std::string> kCases[] = {
+      {std::string(100'000, '['), "nested deeper than 16 levels"},
+      {R"({"model_type": "llama", "model_type": "bert"})", "given twice"},
+      {R"({"model_type": "llama")", "line 1"},
+      {R"({"model_type": "llama", "hidden_size": 1e300})", "hidden_size is"},
+      {R"({"model_type": "llama", "hidden_size": -4})", "hidden_size is -4"},
+      {R"({"model_type": "llama", "hidden_size": "4096"})",
+       "hidden_size is \"4096\", expected a value like 4096"},
+      {R"({"model_type": "llama", "hidden_size": {"a": 1}})", "hidden_size is"},
+      {R"({"model_type": "llama", "hidden_size": [[1]]})", "hidden_size is"},
+      {R"({"model_type": "llama", "tie_word_embeddings": 1})",
+       "tie_word_embeddings is 1, expected a value like false"},
+      {R"({"model_type": "llama", "num_hidden_layers": 1000000})",
+       "num_hidden_layers is 1000000, expected at most 1000"},
+      {R"({"model_type": "llama", "hidden_act": ")" + std::string(1000, 'x') +
+           "\"}",
+       "hidden_act is"},
+      {R"({"model_type": "llama", "hidden_act": "\u001b[2J"})",
+       "hidden_act is \"\\u001b[2J\""},
+  };
+  for (const auto& [text, part] : kCases) {
+    const HubFile file(text);
+    EXPECT_TRUE(IsNetwork(file.path())) << part;
+    ExpectError([&] { file.Open(); }, ErrorCode::kCorrupt, part);
+    ExpectError([&] { file.Open(); }, ErrorCode::kCorrupt, file.path() + ": ");
+  }
+  ExpectError(
+      [] {
+        HubFile(R"({"model_type": "llama", "num_attention_heads": 0})").Open();
+      },
+      ErrorCode::kInvalidArgument, "is not a multiple of heads=0");
+}
+
+TEST(HubConfig, IsFoundByItsFolderAndTheWeightsBesideIt) {
+  const HubFile file(Decoder("llama"));
+  const std::string folder = file.path().substr(0, file.path().rfind('/'));
+  std::ofstream(folder + "/model.safetensors") << "never read";
+  for (const std::string& name :
+       {folder, folder + "/", file.path(), folder + "/model.safetensors"}) {
+    EXPECT_TRUE(IsNetwork(name)) << name;
+    EXPECT_EQ(Load(name).parameter_elements(), kDecoderParameters) << name;
+    EXPECT_TRUE(IsNetwork(name + "?seq=8")) << name;
+  }
+  std::ofstream(folder + "/saved_model.pb") << "TensorFlow";
+  EXPECT_FALSE(IsNetwork(folder));
+}
+
+TEST(HubConfig, IsNoFileWhereTheNameHasThePrefix) {
+  const HubFile file(Decoder("llama"));
+  ExpectError([&] { Load("zoo:" + file.path()); }, ErrorCode::kNotFound,
+              "no such network");
+}
+
+TEST(HubModels, EqualTheStockNetworksOfTheSameName) {
+  const std::pair<const char*, const char*> kPairs[] = {
+      {"meta-llama/Llama-2-7b-hf", "llama2_7b"},
+      {"meta-llama/Llama-2-13b-hf", "llama2_13b"},
+      {"meta-llama/Meta-Llama-3-8B", "llama3_8b"},
+      {"meta-llama/Llama-3.2-1B", "llama3_2_1b"},
+      {"mistralai/Mistral-7B-v0.1", "mistral_7b"},
+      {"Qwen/Qwen2-0.5B-Instruct", "qwen2_0_5b"},
+      {"Qwen/Qwen2-7B-Instruct", "qwen2_7b"},
+      {"Qwen/Qwen3-8B", "qwen3_8b"},
+      {"Qwen/Qwen3-14B", "qwen3_14b"},
+      {"google-bert/bert-base-uncased", "bert_base"},
+  };
+  for (const auto& [name, stock] : kPairs) {
+    EXPECT_EQ(Load(name).parameter_elements(), Load(stock).parameter_elements())
+        << name;
+  }
+}
+
+/// Its parameters; -1 if no family has the fields that it needs.
+std::int64_t ParametersOf(const std::string& name) {
+  try {
+    return Load(name).parameter_elements();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported) << name;
+    EXPECT_THAT(error.what(), HasSubstr("and the zoo's 'llama' has no "));
+  }
+  return -1;
+}
+
+TEST(HubModels, HaveTheParametersOfTransformers) {
+  std::ifstream file(FORETELL_SOURCE_DIR
+                     "/tests/datasets/zoo/reference_hub.csv");
+  std::string line;
+  std::getline(file, line);  // The header.
+  int built = 0;
+  while (std::getline(file, line)) {
+    const std::string name = line.substr(0, line.find(','));
+    const std::int64_t parameters = ParametersOf(name);
+    if (parameters < 0) continue;
+    ++built;
+    EXPECT_EQ(parameters, std::stoll(line.substr(name.size() + 1))) << name;
+  }
+  EXPECT_GE(built, 40);
+}
+
+/// Parameters that the name states, "8B" or "135M"; 0 if it states none.
+double SizeInName(const std::string& name) {
+  static const std::regex kSize("([0-9.]+)([BbMm])\\b");
+  std::smatch match;
+  if (!std::regex_search(name, match, kSize)) return 0;
+  const bool is_million = match[2] == "M" || match[2] == "m";
+  return std::stod(match[1]) * (is_million ? 1e6 : 1e9);
+}
+
+TEST(HubModels, HaveTheSizeThatTheirNamesState) {
+  EXPECT_GT(HubNames().size(), 100u);
+  for (const std::string& name : HubNames()) {
+    EXPECT_TRUE(IsNetwork(name)) << name;
+    // Gemma's names leave out the embedding, Llama's 1B has 1.24 billion, and
+    // Mixtral's states one expert.
+    const bool is_loose = name.starts_with("google/gemma") ||
+                          name.starts_with("meta-llama/Llama-3.2-1B") ||
+                          name.starts_with("mistralai/Mixtral");
+    const std::int64_t parameters = ParametersOf(name);
+    const double size = SizeInName(name);
+    if (is_loose || parameters < 0 || size == 0) continue;
+    EXPECT_NEAR(static_cast<double>(parameters) / size, 1, 0.1) << name;
+  }
+}
+
+TEST(HubModels, AreNamedWithThePrefixOfTheZoo) {
+  EXPECT_EQ(Load("meta-llama/Llama-3.1-8B?seq=4096").name(),
+            "zoo:meta-llama/Llama-3.1-8B?seq=4096");
+  EXPECT_TRUE(IsNetwork("meta-llama/Llama-3.1-8B?seq=4096"));
+  EXPECT_FALSE(IsNetwork("meta-llama/Llama-0-8B"));
+  ExpectError([] { Load("zoo:meta-llama/Llama-3.1-8"); }, ErrorCode::kNotFound,
+              "near: meta-llama/Llama-3.1-8B");
+}
+
+}  // namespace
+}  // namespace foretell::zoo
