@@ -229,7 +229,11 @@ class Llama final : public Network {
   Dense head_ = nullptr;
 };
 
-constexpr std::array<Variant, 9> kLlamaVariants = {{
+// Sizes of the rows after qwen3_14b: litgpt/config.py of Lightning-AI/litgpt
+// 26857050; what it leaves out (tied heads, longest sequences) the model
+// builders of pytorch/torchtune bd2a0fc7; phi3_mini's window its config.json;
+// santacoder the header of ravenscroftj/turbopilot that cites its config.json.
+constexpr std::array<Variant, 24> kLlamaVariants = {{
     {"llama2_7b", ""},
     {"llama2_13b", "width=5120&depth=40&heads=40&kv_heads=40&inner=13824"},
     {"llama3_8b",
@@ -251,6 +255,64 @@ constexpr std::array<Variant, 9> kLlamaVariants = {{
     {"qwen3_14b",
      "width=5120&depth=40&heads=40&kv_heads=8&inner=17408&vocabulary=151936&"
      "positions=40960&rotary_base=1000000&head_norms=true"},
+    {"llama3_2_3b",
+     "width=3072&depth=28&heads=24&kv_heads=8&inner=8192&vocabulary=128256&"
+     "positions=131072&rotary_base=500000&tied_head=true"},
+    {"tinyllama_1_1b",
+     "width=2048&depth=22&kv_heads=4&inner=5632&positions=2048"},
+    {"smollm2_135m",
+     "width=576&depth=30&heads=9&kv_heads=3&inner=1536&vocabulary=49152&"
+     "positions=8192&rotary_base=100000&tied_head=true"},
+    {"qwen2_5_1_5b",
+     "width=1536&depth=28&heads=12&kv_heads=2&inner=8960&vocabulary=151936&"
+     "positions=131072&rotary_base=1000000&qkv_bias=true&tied_head=true"},
+    {"qwen3_4b",
+     "width=2560&depth=36&kv_heads=8&head_width=128&inner=9728&"
+     "vocabulary=151936&positions=40960&rotary_base=1000000&head_norms=true&"
+     "tied_head=true"},
+    {"gemma_2b",
+     "width=2048&depth=18&heads=8&kv_heads=1&inner=16384&vocabulary=256000&"
+     "positions=8192&tied_head=true&norm=gemma&activation=gelu_tanh&"
+     "embedding_scale=45.254833995939045"},
+    {"gemma_7b",
+     "width=3072&depth=28&heads=16&kv_heads=16&head_width=256&inner=24576&"
+     "vocabulary=256000&positions=8192&tied_head=true&norm=gemma&"
+     "activation=gelu_tanh&embedding_scale=55.42562584220407"},
+    {"gemma2_2b",
+     "width=2304&depth=26&heads=8&kv_heads=4&head_width=256&inner=9216&"
+     "vocabulary=256000&positions=8192&tied_head=true&norm=gemma&"
+     "activation=gelu_tanh&embedding_scale=48&post_norms=true&window=4096&"
+     "window_pattern=2&attention_softcap=50&logit_softcap=30"},
+    {"gemma2_9b",
+     "width=3584&depth=42&heads=16&kv_heads=8&head_width=256&inner=14336&"
+     "vocabulary=256000&positions=8192&tied_head=true&norm=gemma&"
+     "activation=gelu_tanh&embedding_scale=59.86651818838306&"
+     "post_norms=true&window=4096&window_pattern=2&attention_softcap=50&"
+     "logit_softcap=30"},
+    {"phi3_mini",
+     "width=3072&inner=8192&vocabulary=32064&fused_qkv=true&"
+     "fused_gate_up=true&window=2047"},
+    {"falcon_7b",
+     "width=4544&heads=71&kv_heads=1&inner=18176&vocabulary=65024&"
+     "positions=2048&tied_head=true&norm=layer&parallel_blocks=true&"
+     "fused_qkv=true&copied_kv=true&activation=gelu&mlp_gate=false"},
+    {"pythia_410m",
+     "width=1024&depth=24&heads=16&kv_heads=16&inner=4096&vocabulary=50304&"
+     "positions=2048&norm=layer&parallel_blocks=true&parallel_norms=2&"
+     "rotary_share=0.25&fused_qkv=true&qkv_bias=true&out_bias=true&"
+     "activation=gelu&mlp_gate=false&mlp_bias=true"},
+    {"pythia_1_4b",
+     "width=2048&depth=24&heads=16&kv_heads=16&inner=8192&vocabulary=50304&"
+     "positions=2048&norm=layer&parallel_blocks=true&parallel_norms=2&"
+     "rotary_share=0.25&fused_qkv=true&qkv_bias=true&out_bias=true&"
+     "activation=gelu&mlp_gate=false&mlp_bias=true"},
+    {"mixtral_8x7b",
+     "kv_heads=8&inner=14336&positions=32768&rotary_base=1000000&experts=8"},
+    {"santacoder",
+     "width=2048&depth=24&heads=16&kv_heads=1&inner=8192&vocabulary=49280&"
+     "positions=2048&positions_learned=true&tied_head=true&norm=layer&"
+     "fused_qkv=true&qkv_bias=true&out_bias=true&activation=gelu_tanh&"
+     "mlp_gate=false&mlp_bias=true&dropout=0.1&attention_dropout=0.1"},
 }};
 
 }  // namespace

@@ -186,11 +186,13 @@ at::Tensor GroupedAttention::Attend(const States& states,
     k = k.contiguous();
     v = v.contiguous();
   }
+  // Falcon broadcasts its one key head, which no fused kernel supports.
+  const bool is_grouped = !repeats && groups > 1 && !config_.copied_kv;
   const bool is_causal = !mask.defined() && q.size(2) > 1;
   return at::scaled_dot_product_attention(
       q, k, v, mask.defined() ? std::optional(mask) : std::nullopt,
       is_training() ? config_.attention_dropout : 0, is_causal,
-      /*scale=*/std::nullopt, /*enable_gqa=*/!repeats && groups > 1);
+      /*scale=*/std::nullopt, /*enable_gqa=*/is_grouped);
 }
 
 at::Tensor GroupedAttention::AttendEagerly(const States& states,

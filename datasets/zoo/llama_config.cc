@@ -65,6 +65,8 @@ void CheckPhase(const LlamaConfig& config) {
       !config.packed || config.phase == "forward",
       fmt::format("packed=true changes forward, not phase={}", config.phase));
   RequirePositions(config.Tokens(), config.positions);
+  Require(!config.shift_logits || config.seq > 1,
+          "shift_logits=true needs seq of at least 2");
   Require(config.cache == 0 || (config.Room() >= config.Tokens() &&
                                 config.Room() <= config.positions),
           fmt::format("cache={}: {} tokens do not fit, or it exceeds "
