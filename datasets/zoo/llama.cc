@@ -42,7 +42,9 @@ class LlamaBlock final : public torch::nn::Module {
       mlp_norm_ = AddNorm(post ? "pre_feedforward_layernorm"
                                : "post_attention_layernorm");
     }
-    if (config.experts > 0) {
+    if (config.packed_experts) {
+      packed_ = register_module("mlp", std::make_shared<PackedExperts>(config));
+    } else if (config.experts > 0) {
       experts_ =
           register_module("mlp", std::make_shared<RoutedExperts>(config));
     } else {
@@ -70,6 +72,7 @@ class LlamaBlock final : public torch::nn::Module {
   }
 
   at::Tensor FeedForwardPart(const at::Tensor& x) {
+    if (packed_) return packed_->forward(x);
     return experts_ ? experts_->forward(x) : mlp_->forward(x);
   }
 
@@ -104,7 +107,8 @@ class LlamaBlock final : public torch::nn::Module {
   std::shared_ptr<TokenNorm> after_attention_;  ///< Null without post_norms.
   std::shared_ptr<TokenNorm> mlp_norm_;         ///< Null if both read one norm.
   std::shared_ptr<DecoderMlp> mlp_;
-  std::shared_ptr<RoutedExperts> experts_;  ///< Instead of mlp_.
+  std::shared_ptr<RoutedExperts> experts_;  ///< Instead of mlp_, or else
+  std::shared_ptr<PackedExperts> packed_;
   std::shared_ptr<TokenNorm> after_mlp_;
 };
 

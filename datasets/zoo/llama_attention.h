@@ -25,7 +25,7 @@ struct DecoderPass {
 /// does (masking_utils.py). Fused attention has none in a layer that sees all
 /// earlier tokens of one sequence, which its kernels know as causal; with one,
 /// PyTorch's flash kernel is out and the memory-efficient one runs
-/// (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp).
+/// (check_for_attn_mask of ATen/native/transformers/sdp_utils_cpp.h).
 void MakeMasks(const LlamaConfig& config, const at::Tensor& words,
                DecoderPass& pass);
 

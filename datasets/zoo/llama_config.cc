@@ -44,6 +44,9 @@ void CheckBlocks(const LlamaConfig& config) {
           "parallel_blocks=true has no post_norms=true");
   Require(config.mlp_gate || (!config.fused_gate_up && config.experts == 0),
           "mlp_gate=false has no fused_gate_up=true and no experts");
+  Require(!config.packed_experts ||
+              (config.experts > 0 && config.shared_inner == 0),
+          "packed_experts=true needs experts, and no shared_inner");
   Require(config.experts == 0 || (config.experts_per_token > 0 &&
                                   config.experts_per_token <= config.experts),
           fmt::format("experts_per_token={}: expected 1 to experts={}",

@@ -66,6 +66,7 @@ struct LlamaConfig {
   std::int64_t experts_per_token = 2;
   std::int64_t expert_inner = 0;  ///< 0: inner.
   std::int64_t shared_inner = 0;  ///< Of Qwen2-MoE's shared expert; 0: none.
+  bool packed_experts = false;    ///< PackedExperts, as GraniteMoe.
   bool norm_topk = true;          ///< Scales a token's weights to a sum of 1.
 
   // Embedding and logits.
@@ -96,9 +97,9 @@ struct LlamaConfig {
                   window_pattern, attention_softcap, attention_dropout,
                   attention, repeat_kv, packed, activation, mlp_gate,
                   fused_gate_up, mlp_bias, experts, experts_per_token,
-                  expert_inner, shared_inner, norm_topk, embedding_scale,
-                  logits_scale, logit_softcap, head_bias, upcast_logits,
-                  shift_logits, phase, cache, all_logits, seq)
+                  expert_inner, shared_inner, packed_experts, norm_topk,
+                  embedding_scale, logits_scale, logit_softcap, head_bias,
+                  upcast_logits, shift_logits, phase, cache, all_logits, seq)
 
   bool IsDecoding() const { return phase == "decode"; }
   std::int64_t HeadWidth() const;

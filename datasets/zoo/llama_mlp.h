@@ -29,6 +29,9 @@ class DecoderMlp final : public torch::nn::Module {
   Dense down_ = nullptr;
 };
 
+/// Width of an expert's inner layer.
+std::int64_t ExpertInner(const LlamaConfig& config);
+
 /// Experts of which a router chooses config.experts_per_token for each token,
 /// as transformers 4.45 to 4.56 runs Mixtral, Qwen2-MoE, Qwen3-MoE and OLMoE:
 /// one expert after another, on the tokens that chose it.
@@ -59,6 +62,32 @@ class RoutedExperts final : public torch::nn::Module {
   std::vector<std::shared_ptr<DecoderMlp>> experts_;
   std::shared_ptr<DecoderMlp> shared_;
   Dense shared_gate_ = nullptr;
+};
+
+/// Experts whose weights are two tensors, as GraniteMoe of transformers 4.45 to
+/// 4.56 runs them: each on the rows of its tokens, which are sorted by expert.
+/// Assumes a balanced router, as RoutedExperts does.
+class PackedExperts final : public torch::nn::Module {
+ public:
+  explicit PackedExperts(const LlamaConfig& config);
+
+  /// x: [batch, tokens, width]; returns the same.
+  at::Tensor forward(const at::Tensor& x);
+
+ private:
+  /// Which token each row belongs to, and the weight of its result.
+  struct Rows {
+    at::Tensor tokens;
+    at::Tensor weights;
+  };
+
+  Rows Route(const at::Tensor& tokens);
+
+  LlamaConfig config_;
+  TokenActivation activate_;
+  Dense router_ = nullptr;
+  at::Tensor in_;   ///< [experts, 2 × inner, width].
+  at::Tensor out_;  ///< [experts, width, inner].
 };
 
 }  // namespace foretell::zoo

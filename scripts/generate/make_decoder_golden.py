@@ -58,6 +58,8 @@ NETWORKS = (
       "shared_expert_intermediate_size": 80, "norm_topk_prob": False}),
     ("Olmoe", 2, "&attention=eager&width_norms=true&experts=4&norm_topk=false",
      {"num_experts": 4, "num_experts_per_tok": 2, "norm_topk_prob": False}),
+    ("GraniteMoe", 2, "&attention=eager&experts=4&packed_experts=true",
+     {"num_local_experts": 4, "num_experts_per_tok": 2}),
     ("StableLm", 2, "&attention=eager&norm=layer&rotary_share=0.5",
      {"partial_rotary_factor": 0.5}),
     ("Starcoder2", 2, "&attention=eager&activation=gelu_tanh&tied_head=true" + PLAIN,
