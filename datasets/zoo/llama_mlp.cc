@@ -161,7 +161,7 @@ at::Tensor PackedExperts::forward(const at::Tensor& x) {
   y = y * parts[1];
   y = MultiplyByExpert(y, out_);
   y = y * rows.weights.unsqueeze(1);
-  y = at::zeros_like(tokens).index_add(0, rows.tokens, y);
+  y = at::zeros(tokens.sizes(), y.options()).index_add(0, rows.tokens, y);
   return y.view(x.sizes());
 }
 
