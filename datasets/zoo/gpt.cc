@@ -8,11 +8,10 @@
 #include <torch/nn/modules/embedding.h>
 
 #include <array>
-#include <cmath>
-#include <numbers>
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/module_scope.h"
+#include "datasets/zoo/token_activation.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
@@ -55,20 +54,6 @@ class Projection final : public torch::nn::Module {
   at::Tensor weight_;
   at::Tensor bias_;
 };
-
-/// 0.5 x (1 + tanh(slope (x + 0.044715 x³))). One operator a line: a temporary
-/// in C++ would live to the end of the whole expression.
-at::Tensor TanhGelu(const at::Tensor& x) {
-  const double slope = std::sqrt(2 / std::numbers::pi);
-  const at::Tensor half = x * 0.5;
-  at::Tensor y = at::pow(x, 3.0);
-  y = y * 0.044715;
-  y = at::add(x, y);
-  y = y * slope;
-  y = at::tanh(y);
-  y = y + 1.0;
-  return half * y;
-}
 
 /// `states` appended to a cache that is still empty: a copy.
 at::Tensor Remember(const at::Tensor& states, Cache& cache) {

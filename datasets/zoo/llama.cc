@@ -1,6 +1,6 @@
-// Decoders of the LLaMA kind (Touvron et al. 2023) with the operators of
-// transformers' LlamaForCausalLM: root-mean-square norms, rotary positions,
-// groups of query heads that share a key and value head, SwiGLU.
+// Decoders of language with the operators of transformers 4.45 to 4.56: by
+// default LlamaForCausalLM (Touvron et al. 2023), by the fields of LlamaConfig
+// the families that docs/zoo.md lists.
 //
 // One configuration has three passes:
 //
@@ -19,189 +19,97 @@
 #include <array>
 
 #include "datasets/zoo/families.h"
+#include "datasets/zoo/llama_attention.h"
+#include "datasets/zoo/llama_config.h"
+#include "datasets/zoo/llama_mlp.h"
 #include "datasets/zoo/module_scope.h"
-#include "datasets/zoo/rms_norm.h"
 #include "datasets/zoo/rotary.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
 namespace {
 
-struct LlamaConfig {
-  std::int64_t width = 4096;
-  std::int64_t depth = 32;
-  std::int64_t heads = 32;
-  std::int64_t kv_heads = 32;  ///< Of keys and values; divides heads.
-  std::int64_t inner = 11008;
-  std::int64_t vocabulary = 32000;
-  std::int64_t positions = 4096;  ///< Longest sequence.
-  double rotary_base = 10000;
-  bool qkv_bias = false;
-  bool head_norms = false;  ///< Of every head of queries and keys, as Qwen3's.
-  bool tied_head = false;   ///< The embedding's weight is the head's too.
-  std::string phase = "forward";  ///< Or "prefill", "decode".
-  /// Tokens: in decode those in the cache before the step; in prefill those
-  /// that it has room for (0: the prompt).
-  std::int64_t cache = 0;
-  /// In prefill, logits of every token and once more in 32 bits, as
-  /// transformers before 4.45 returned them.
-  bool all_logits = false;
-  std::int64_t seq = 512;  ///< Tokens; ignored in decode, which has one.
-
-  FORETELL_FIELDS(width, depth, heads, kv_heads, inner, vocabulary, positions,
-                  rotary_base, qkv_bias, head_norms, tied_head, phase, cache,
-                  all_logits, seq)
-
-  bool IsDecoding() const { return phase == "decode"; }
-  std::int64_t HeadWidth() const { return heads == 0 ? 0 : width / heads; }
-  std::int64_t Tokens() const { return IsDecoding() ? 1 : seq; }
-  /// Tokens that the cache has room for.
-  std::int64_t Room() const {
-    if (IsDecoding()) return cache + 1;
-    return cache == 0 ? seq : cache;
-  }
-
-  std::vector<InputSpec> Inputs() const {
-    std::vector<InputSpec> inputs = {
-        BatchedInput("tokens", DType::kI64, {Tokens()})};
-    if (!IsDecoding()) return inputs;
-    inputs.push_back(
-        BatchedInput("cache", DType::kF32, {kv_heads, Room(), HeadWidth()}));
-    auto& dims = *inputs.back().dims;
-    dims.insert(dims.begin(), {{.value = depth}, {.value = 2}});
-    return inputs;
-  }
-  std::shared_ptr<Network> Make() const;
-};
-
-/// What the layers of a pass share.
-struct Pass {
-  RotaryTables rotary;
-  /// [depth, 2, batch, kv_heads, room, head width]; undefined without a cache.
-  at::Tensor cache;
-  std::int64_t cached = 0;  ///< Tokens in the cache before the pass.
-};
-
-/// Writes `states` [batch, kv_heads, tokens, width] after what `cache` holds
-/// and returns a view of all that it then holds.
-at::Tensor Append(const at::Tensor& states, const at::Tensor& cache,
-                  std::int64_t cached) {
-  cache.narrow(2, cached, states.size(2)).copy_(states);
-  return cache.narrow(2, 0, cached + states.size(2));
-}
-
-class GroupedAttention final : public torch::nn::Module {
+class LlamaBlock final : public torch::nn::Module {
  public:
-  GroupedAttention(const LlamaConfig& config, std::int64_t layer)
-      : layer_(layer), heads_(config.heads), kv_heads_(config.kv_heads) {
-    const std::int64_t inside = config.heads * config.HeadWidth();
-    const std::int64_t shared = config.kv_heads * config.HeadWidth();
-    const bool bias = config.qkv_bias;
-    q_ = register_module("q_proj", Dense(config.width, inside, bias));
-    k_ = register_module("k_proj", Dense(config.width, shared, bias));
-    v_ = register_module("v_proj", Dense(config.width, shared, bias));
-    o_ = register_module("o_proj", Dense(inside, config.width, false));
-    if (!config.head_norms) return;
-    q_norm_ = register_module("q_norm",
-                              std::make_shared<RmsNorm>(config.HeadWidth()));
-    k_norm_ = register_module("k_norm",
-                              std::make_shared<RmsNorm>(config.HeadWidth()));
-  }
-
-  at::Tensor forward(const at::Tensor& x, const Pass& pass) {
-    const ModuleScope scope(*this);
-    at::Tensor q = Heads(q_->forward(x), heads_, q_norm_);
-    at::Tensor k = Heads(k_->forward(x), kv_heads_, k_norm_);
-    at::Tensor v = SplitHeads(v_->forward(x), kv_heads_);
-    q = Rotate(q, pass.rotary);
-    k = Rotate(k, pass.rotary);
-    if (pass.cache.defined()) {
-      const at::Tensor own = pass.cache.select(0, layer_);
-      k = Append(k, own.select(0, 0), pass.cached);
-      v = Append(v, own.select(0, 1), pass.cached);
-    }
-    at::Tensor y = at::scaled_dot_product_attention(
-        q, k, v, {}, /*dropout_p=*/0, /*is_causal=*/q.size(2) > 1,
-        /*scale=*/std::nullopt, /*enable_gqa=*/heads_ != kv_heads_);
-    y = MergeHeads(y);
-    return o_->forward(y);
-  }
-
- private:
-  /// `x` as SplitHeads divides it, each head normalised if there is a norm.
-  static at::Tensor Heads(const at::Tensor& x, std::int64_t heads,
-                          const std::shared_ptr<RmsNorm>& norm) {
-    if (!norm) return SplitHeads(x, heads);
-    const at::Tensor states = x.view({x.size(0), x.size(1), heads, -1});
-    return norm->forward(states).transpose(1, 2);
-  }
-
-  std::int64_t layer_;
-  std::int64_t heads_;
-  std::int64_t kv_heads_;
-  std::shared_ptr<RmsNorm> q_norm_;
-  std::shared_ptr<RmsNorm> k_norm_;
-  Dense q_ = nullptr;
-  Dense k_ = nullptr;
-  Dense v_ = nullptr;
-  Dense o_ = nullptr;
-};
-
-/// silu(x G) ⊙ x U, projected back (Shazeer 2020).
-class SwiGlu final : public torch::nn::Module {
- public:
-  explicit SwiGlu(const LlamaConfig& config) {
-    const std::int64_t width = config.width;
-    gate_ = register_module("gate_proj", Dense(width, config.inner, false));
-    up_ = register_module("up_proj", Dense(width, config.inner, false));
-    down_ = register_module("down_proj", Dense(config.inner, width, false));
-  }
-
-  at::Tensor forward(const at::Tensor& x) {
-    const ModuleScope scope(*this);
-    return down_->forward(Gated(x));
-  }
-
- private:
-  at::Tensor Gated(const at::Tensor& x) {
-    at::Tensor gate = gate_->forward(x);
-    gate = at::silu(gate);
-    const at::Tensor up = up_->forward(x);
-    return gate * up;
-  }
-
-  Dense gate_ = nullptr;
-  Dense up_ = nullptr;
-  Dense down_ = nullptr;
-};
-
-struct LlamaBlock : torch::nn::Module {
-  LlamaBlock(const LlamaConfig& config, std::int64_t layer) {
-    attention_norm_ = register_module("input_layernorm",
-                                      std::make_shared<RmsNorm>(config.width));
+  LlamaBlock(const LlamaConfig& config, std::int64_t layer) : config_(config) {
+    const bool post = config.post_norms;
+    attention_norm_ =
+        register_module("input_layernorm", config.MakeNorm(config.width));
     attention_ = register_module(
         "self_attn", std::make_shared<GroupedAttention>(config, layer));
-    mlp_norm_ = register_module("post_attention_layernorm",
-                                std::make_shared<RmsNorm>(config.width));
-    mlp_ = register_module("mlp", std::make_shared<SwiGlu>(config));
+    if (post) after_attention_ = AddNorm("post_attention_layernorm");
+    if (!config.parallel_blocks || config.parallel_norms == 2) {
+      mlp_norm_ = AddNorm(post ? "pre_feedforward_layernorm"
+                               : "post_attention_layernorm");
+    }
+    if (config.packed_experts) {
+      packed_ = register_module("mlp", std::make_shared<PackedExperts>(config));
+    } else if (config.experts > 0) {
+      experts_ =
+          register_module("mlp", std::make_shared<RoutedExperts>(config));
+    } else {
+      mlp_ = register_module(
+          "mlp", std::make_shared<DecoderMlp>(config, config.inner));
+    }
+    if (post) after_mlp_ = AddNorm("post_feedforward_layernorm");
   }
 
-  at::Tensor forward(const at::Tensor& x, const Pass& pass) {
+  at::Tensor forward(const at::Tensor& x, const DecoderPass& pass) {
     const ModuleScope scope(*this);
+    if (config_.parallel_blocks) return RunParallel(x, pass);
     at::Tensor y = attention_norm_->forward(x);
     y = attention_->forward(y, pass);
-    y = at::add(x, y);
+    y = Join(x, y, after_attention_);
     const at::Tensor residual = y;
     y = mlp_norm_->forward(y);
-    y = mlp_->forward(y);
+    y = FeedForwardPart(y);
+    return Join(residual, y, after_mlp_);
+  }
+
+ private:
+  std::shared_ptr<TokenNorm> AddNorm(const std::string& name) {
+    return register_module(name, config_.MakeNorm(config_.width));
+  }
+
+  at::Tensor FeedForwardPart(const at::Tensor& x) {
+    if (packed_) return packed_->forward(x);
+    return experts_ ? experts_->forward(x) : mlp_->forward(x);
+  }
+
+  at::Tensor Drop(const at::Tensor& x) const {
+    if (!is_training() || config_.dropout == 0) return x;
+    return at::dropout(x, config_.dropout, /*train=*/true);
+  }
+
+  /// The residual stream with the result of a branch.
+  at::Tensor Join(const at::Tensor& residual, const at::Tensor& branch,
+                  const std::shared_ptr<TokenNorm>& norm) const {
+    at::Tensor y = norm ? norm->forward(branch) : branch;
+    y = Drop(y);
+    if (config_.residual_scale != 1) y = y * config_.residual_scale;
     return at::add(residual, y);
   }
 
- private:
-  std::shared_ptr<RmsNorm> attention_norm_;
+  at::Tensor RunParallel(const at::Tensor& x, const DecoderPass& pass) {
+    const at::Tensor normed = attention_norm_->forward(x);
+    at::Tensor attended = attention_->forward(normed, pass);
+    attended = Drop(attended);
+    at::Tensor y = mlp_norm_ ? mlp_norm_->forward(x) : normed;
+    y = FeedForwardPart(y);
+    y = Drop(y);
+    y = at::add(y, attended);
+    return at::add(y, x);
+  }
+
+  LlamaConfig config_;
+  std::shared_ptr<TokenNorm> attention_norm_;
   std::shared_ptr<GroupedAttention> attention_;
-  std::shared_ptr<RmsNorm> mlp_norm_;
-  std::shared_ptr<SwiGlu> mlp_;
+  std::shared_ptr<TokenNorm> after_attention_;  ///< Null without post_norms.
+  std::shared_ptr<TokenNorm> mlp_norm_;         ///< Null if both read one norm.
+  std::shared_ptr<DecoderMlp> mlp_;
+  std::shared_ptr<RoutedExperts> experts_;  ///< Instead of mlp_, or else
+  std::shared_ptr<PackedExperts> packed_;
+  std::shared_ptr<TokenNorm> after_mlp_;
 };
 
 class Llama final : public Network {
@@ -209,16 +117,15 @@ class Llama final : public Network {
   explicit Llama(const LlamaConfig& config) : config_(config) {
     words_ = register_module(
         "embed_tokens", torch::nn::Embedding(config.vocabulary, config.width));
-    frequencies_ = register_buffer(
-        "inv_freq", RotaryFrequencies(config.HeadWidth(), config.rotary_base));
+    AddPositions();
     for (std::int64_t i = 0; i < config.depth; ++i) {
       blocks_.push_back(register_module(
           fmt::format("{}", i), std::make_shared<LlamaBlock>(config, i)));
     }
-    norm_ = register_module("norm", std::make_shared<RmsNorm>(config.width));
+    norm_ = register_module("norm", config.MakeNorm(config.width));
     if (config.tied_head) return;
-    head_ = register_module("lm_head",
-                            Dense(config.width, config.vocabulary, false));
+    head_ = register_module(
+        "lm_head", Dense(config.width, config.vocabulary, config.head_bias));
   }
 
   /// tokens: i64[batch, seq], in decode with the cache; returns logits [batch,
@@ -228,8 +135,8 @@ class Llama final : public Network {
             fmt::format("phase={}: training has forward only", config_.phase));
     const at::Tensor& tokens = inputs.front();
     const at::Tensor words = words_->forward(tokens);
-    const Pass pass = Begin(inputs, words);
-    at::Tensor y = words;
+    const DecoderPass pass = Begin(inputs, words);
+    at::Tensor y = Embed(words, pass);
     for (const std::shared_ptr<LlamaBlock>& block : blocks_) {
       y = block->forward(y, pass);
     }
@@ -242,18 +149,44 @@ class Llama final : public Network {
   std::optional<NamedLoss> Loss(
       const std::vector<at::Tensor>& inputs,
       const std::vector<at::Tensor>& outputs) const override {
-    return CrossEntropyOfTokens(outputs.front(), inputs.front());
+    const at::Tensor& logits = outputs.front();
+    const at::Tensor& tokens = inputs.front();
+    if (!config_.shift_logits) return CrossEntropyOfTokens(logits, tokens);
+    // ForCausalLMLoss of transformers 4.46 to 4.48, and the models before it.
+    const std::int64_t pairs = tokens.size(1) - 1;
+    const at::Tensor scores = logits.to(at::kFloat);
+    const at::Tensor shifted = scores.narrow(1, 0, pairs).contiguous();
+    const at::Tensor labels = tokens.narrow(1, 1, pairs).contiguous();
+    return CrossEntropyOfTokens(shifted, labels);
   }
 
  private:
-  Pass Begin(const std::vector<at::Tensor>& inputs, const at::Tensor& words) {
-    Pass pass;
+  void AddPositions() {
+    const std::int64_t positions = config_.positions;
+    if (!config_.positions_learned) {
+      frequencies_ = register_buffer(
+          "inv_freq",
+          RotaryFrequencies(config_.TurnedWidth(), config_.rotary_base));
+      return;
+    }
+    positions_ =
+        register_module("wpe", torch::nn::Embedding(positions, config_.width));
+    register_buffer("bias",
+                    at::ones({positions, positions}, at::kBool).tril_());
+  }
+
+  DecoderPass Begin(const std::vector<at::Tensor>& inputs,
+                    const at::Tensor& words) {
+    DecoderPass pass;
     if (config_.IsDecoding()) {
       pass.cache = inputs.at(1);
       pass.cached = config_.cache;
     }
-    pass.rotary = MakeRotaryTables(frequencies_, pass.cached, words.size(1),
-                                   words.scalar_type());
+    if (!config_.positions_learned) {
+      pass.rotary = MakeRotaryTables(frequencies_, pass.cached, words.size(1),
+                                     words.scalar_type());
+    }
+    MakeMasks(config_, words, pass);
     if (config_.phase == "prefill") {
       pass.cache = at::empty({config_.depth, 2, words.size(0), config_.kv_heads,
                               config_.Room(), config_.HeadWidth()},
@@ -262,48 +195,49 @@ class Llama final : public Network {
     return pass;
   }
 
+  /// What the first block reads.
+  at::Tensor Embed(const at::Tensor& words, const DecoderPass& pass) {
+    at::Tensor y = words;
+    if (config_.embedding_scale != 1) y = y * config_.embedding_scale;
+    if (!config_.positions_learned) return y;
+    const at::Tensor places =
+        at::arange(pass.cached, pass.cached + words.size(1),
+                   words.options().dtype(at::kLong));
+    y = y + positions_->forward(places.unsqueeze(0));
+    if (!is_training() || config_.dropout == 0) return y;
+    return at::dropout(y, config_.dropout, /*train=*/true);
+  }
+
   at::Tensor Logits(const at::Tensor& states) {
     const bool of_all = config_.phase == "forward" || config_.all_logits;
     const at::Tensor seen =
         of_all ? states : states.narrow(1, states.size(1) - 1, 1);
-    const at::Tensor logits = config_.tied_head
-                                  ? at::linear(seen, words_->weight)
-                                  : head_->forward(seen);
-    return config_.all_logits ? logits.to(at::kFloat) : logits;
+    at::Tensor logits = config_.tied_head ? at::linear(seen, words_->weight)
+                                          : head_->forward(seen);
+    if (config_.logits_scale != 1) logits = logits / config_.logits_scale;
+    if (config_.logit_softcap > 0) {
+      logits = logits / config_.logit_softcap;
+      logits = at::tanh(logits);
+      logits = logits * config_.logit_softcap;
+    }
+    const bool upcast = config_.all_logits || config_.upcast_logits;
+    return upcast ? logits.to(at::kFloat) : logits;
   }
 
   LlamaConfig config_;
   torch::nn::Embedding words_ = nullptr;
+  torch::nn::Embedding positions_ = nullptr;  ///< If they are learned.
   at::Tensor frequencies_;
   std::vector<std::shared_ptr<LlamaBlock>> blocks_;
-  std::shared_ptr<RmsNorm> norm_;
+  std::shared_ptr<TokenNorm> norm_;
   Dense head_ = nullptr;
 };
 
-std::shared_ptr<Network> LlamaConfig::Make() const {
-  RequireHeads(width, heads);
-  Require(kv_heads > 0 && heads % kv_heads == 0,
-          fmt::format("heads={} is not a multiple of kv_heads={}", heads,
-                      kv_heads));
-  Require(
-      HeadWidth() % 2 == 0,
-      fmt::format("head width {} is odd, expected an even one", HeadWidth()));
-  Require(phase == "forward" || phase == "prefill" || IsDecoding(),
-          fmt::format("phase={}: expected forward, prefill or decode", phase));
-  Require(
-      phase != "forward" || cache == 0,
-      fmt::format("cache={}: a forward pass has no cache, see phase", cache));
-  Require(!all_logits || phase == "prefill",
-          fmt::format("all_logits=true changes prefill, not phase={}", phase));
-  RequirePositions(Tokens(), positions);
-  Require(cache == 0 || (Room() >= Tokens() && Room() <= positions),
-          fmt::format("cache={}: {} tokens do not fit, or it exceeds "
-                      "positions={}",
-                      cache, Tokens(), positions));
-  return std::make_shared<Llama>(*this);
-}
-
-constexpr std::array<Variant, 9> kLlamaVariants = {{
+// Sizes of the rows after qwen3_14b: litgpt/config.py of Lightning-AI/litgpt
+// 26857050; what it leaves out (tied heads, longest sequences) the model
+// builders of pytorch/torchtune bd2a0fc7; phi3_mini's window its config.json;
+// santacoder the header of ravenscroftj/turbopilot that cites its config.json.
+constexpr std::array<Variant, 24> kLlamaVariants = {{
     {"llama2_7b", ""},
     {"llama2_13b", "width=5120&depth=40&heads=40&kv_heads=40&inner=13824"},
     {"llama3_8b",
@@ -325,9 +259,72 @@ constexpr std::array<Variant, 9> kLlamaVariants = {{
     {"qwen3_14b",
      "width=5120&depth=40&heads=40&kv_heads=8&inner=17408&vocabulary=151936&"
      "positions=40960&rotary_base=1000000&head_norms=true"},
+    {"llama3_2_3b",
+     "width=3072&depth=28&heads=24&kv_heads=8&inner=8192&vocabulary=128256&"
+     "positions=131072&rotary_base=500000&tied_head=true"},
+    {"tinyllama_1_1b",
+     "width=2048&depth=22&kv_heads=4&inner=5632&positions=2048"},
+    {"smollm2_135m",
+     "width=576&depth=30&heads=9&kv_heads=3&inner=1536&vocabulary=49152&"
+     "positions=8192&rotary_base=100000&tied_head=true"},
+    {"qwen2_5_1_5b",
+     "width=1536&depth=28&heads=12&kv_heads=2&inner=8960&vocabulary=151936&"
+     "positions=131072&rotary_base=1000000&qkv_bias=true&tied_head=true"},
+    {"qwen3_4b",
+     "width=2560&depth=36&kv_heads=8&head_width=128&inner=9728&"
+     "vocabulary=151936&positions=40960&rotary_base=1000000&head_norms=true&"
+     "tied_head=true"},
+    {"gemma_2b",
+     "width=2048&depth=18&heads=8&kv_heads=1&inner=16384&vocabulary=256000&"
+     "positions=8192&tied_head=true&norm=gemma&activation=gelu_tanh&"
+     "embedding_scale=45.254833995939045"},
+    {"gemma_7b",
+     "width=3072&depth=28&heads=16&kv_heads=16&head_width=256&inner=24576&"
+     "vocabulary=256000&positions=8192&tied_head=true&norm=gemma&"
+     "activation=gelu_tanh&embedding_scale=55.42562584220407"},
+    {"gemma2_2b",
+     "width=2304&depth=26&heads=8&kv_heads=4&head_width=256&inner=9216&"
+     "vocabulary=256000&positions=8192&tied_head=true&norm=gemma&"
+     "activation=gelu_tanh&embedding_scale=48&post_norms=true&window=4096&"
+     "window_pattern=2&attention_softcap=50&logit_softcap=30"},
+    {"gemma2_9b",
+     "width=3584&depth=42&heads=16&kv_heads=8&head_width=256&inner=14336&"
+     "vocabulary=256000&positions=8192&tied_head=true&norm=gemma&"
+     "activation=gelu_tanh&embedding_scale=59.86651818838306&"
+     "post_norms=true&window=4096&window_pattern=2&attention_softcap=50&"
+     "logit_softcap=30"},
+    {"phi3_mini",
+     "width=3072&inner=8192&vocabulary=32064&fused_qkv=true&"
+     "fused_gate_up=true&window=2047"},
+    {"falcon_7b",
+     "width=4544&heads=71&kv_heads=1&inner=18176&vocabulary=65024&"
+     "positions=2048&tied_head=true&norm=layer&parallel_blocks=true&"
+     "fused_qkv=true&copied_kv=true&activation=gelu&mlp_gate=false"},
+    {"pythia_410m",
+     "width=1024&depth=24&heads=16&kv_heads=16&inner=4096&vocabulary=50304&"
+     "positions=2048&norm=layer&parallel_blocks=true&parallel_norms=2&"
+     "rotary_share=0.25&fused_qkv=true&qkv_bias=true&out_bias=true&"
+     "activation=gelu&mlp_gate=false&mlp_bias=true"},
+    {"pythia_1_4b",
+     "width=2048&depth=24&heads=16&kv_heads=16&inner=8192&vocabulary=50304&"
+     "positions=2048&norm=layer&parallel_blocks=true&parallel_norms=2&"
+     "rotary_share=0.25&fused_qkv=true&qkv_bias=true&out_bias=true&"
+     "activation=gelu&mlp_gate=false&mlp_bias=true"},
+    {"mixtral_8x7b",
+     "kv_heads=8&inner=14336&positions=32768&rotary_base=1000000&experts=8"},
+    {"santacoder",
+     "width=2048&depth=24&heads=16&kv_heads=1&inner=8192&vocabulary=49280&"
+     "positions=2048&positions_learned=true&tied_head=true&norm=layer&"
+     "fused_qkv=true&qkv_bias=true&out_bias=true&activation=gelu_tanh&"
+     "mlp_gate=false&mlp_bias=true&dropout=0.1&attention_dropout=0.1"},
 }};
 
 }  // namespace
+
+std::shared_ptr<Network> LlamaConfig::Make() const {
+  Check();
+  return std::make_shared<Llama>(*this);
+}
 
 const Family kLlama = {"llama", kLlamaVariants, &Configure<LlamaConfig>};
 

@@ -7,6 +7,7 @@ Needs, beside torch (not part of scripts/setup, because only this script does):
     pip install --no-deps torchvision timm transformers diffusers huggingface_hub \
         safetensors pyyaml pillow tokenizers regex packaging tqdm filelock requests \
         httpx httpcore h11 anyio idna certifi numpy
+mixtral_8x7b needs transformers 4, whose experts are modules.
 
 MACs are those of convolutions and matrix products that PyTorch's FlopCounterMode
 counts in one forward pass at batch 2 on the meta device. Nothing is downloaded:
@@ -16,6 +17,7 @@ usage: scripts/generate/make_zoo_reference.py [NAME…] > tests/datasets/zoo/ref
 """
 
 import csv
+import functools
 import sys
 
 import torch
@@ -87,6 +89,21 @@ NETWORKS |= {
         ("qwen2_7b", (512,)),
         ("qwen3_8b", (512,)),
         ("qwen3_14b", (512,)),
+        ("llama3_2_3b", (512,)),
+        ("tinyllama_1_1b", (512,)),
+        ("smollm2_135m", (512,)),
+        ("qwen2_5_1_5b", (512,)),
+        ("qwen3_4b", (512,)),
+        ("gemma_2b", (512,)),
+        ("gemma_7b", (512,)),
+        ("gemma2_2b", (512,)),
+        ("gemma2_9b", (512,)),
+        ("phi3_mini", (512,)),
+        ("falcon_7b", (512,)),
+        ("pythia_410m", (512,)),
+        ("pythia_1_4b", (512,)),
+        ("mixtral_8x7b", (512,)),
+        ("santacoder", (512,)),
         ("clip_vit_base_patch32", IMAGE),
         ("clip_vit_large_patch14", IMAGE),
         ("sam_vit_b", (3, 1024, 1024)),
@@ -124,7 +141,47 @@ DECODERS = {
     "qwen2_7b": "152064 3584 18944 28 28 4",
     "qwen3_8b": "151936 4096 12288 36 32 8",
     "qwen3_14b": "151936 5120 17408 40 40 8",
+    "llama3_2_3b": "128256 3072 8192 28 24 8",
+    "tinyllama_1_1b": "32000 2048 5632 22 32 4",
+    "smollm2_135m": "49152 576 1536 30 9 3",
+    "qwen2_5_1_5b": "151936 1536 8960 28 12 2",
+    "qwen3_4b": "151936 2560 9728 36 32 8",
+    "gemma_2b": "256000 2048 16384 18 8 1",
+    "gemma_7b": "256000 3072 24576 28 16 16",
+    "gemma2_2b": "256000 2304 9216 26 8 4",
+    "gemma2_9b": "256000 3584 14336 42 16 8",
+    "phi3_mini": "32064 3072 8192 32 32 32",
+    "falcon_7b": "65024 4544 18176 32 71 1",
+    "pythia_410m": "50304 1024 4096 24 16 16",
+    "pythia_1_4b": "50304 2048 8192 24 16 16",
+    "mixtral_8x7b": "32000 4096 14336 32 32 8",
+    "santacoder": "49280 2048 8192 24 16 1",
 }
+TIED = ("llama3_2_1b", "llama3_2_3b", "smollm2_135m", "qwen2_0_5b", "qwen2_5_1_5b",
+        "qwen3_4b", "gemma_2b", "gemma_7b", "gemma2_2b", "gemma2_9b", "falcon_7b",
+        "santacoder")
+# Beginning of a name: class in transformers, and what its configuration gets.
+CLASSES = {
+    "qwen2": ("Qwen2", {}),
+    "qwen3_4b": ("Qwen3", {"head_dim": 128}),
+    "qwen3": ("Qwen3", {}),
+    "mistral": ("Mistral", {}),
+    "mixtral": ("Mixtral", {}),
+    "gemma2": ("Gemma2", {"head_dim": 256}),
+    "gemma": ("Gemma", {"head_dim": 256}),
+    "phi3": ("Phi3", {"sliding_window": 2047}),
+    "falcon": ("Falcon", {"ffn_hidden_size": 18176}),
+    "pythia": ("GPTNeoX", {"rotary_pct": 0.25}),
+    "santacoder": ("GPTBigCode", {"n_positions": 2048}),
+    "": ("Llama", {}),
+}
+
+
+def run_two_experts(block, states):
+    """MixtralSparseMoeBlock of transformers 4 with two experts for every token:
+    which ones depends on the tokens, how much they multiply does not."""
+    router = block.gate(states)
+    return block.experts[0](states) + block.experts[1](states), router
 
 
 def decoder(name):
@@ -139,14 +196,15 @@ def decoder(name):
         "num_attention_heads",
         "num_key_value_heads",
     )
-    fields["tie_word_embeddings"] = name in ("llama3_2_1b", "qwen2_0_5b")
-    if name.startswith("qwen2"):
-        return tf.Qwen2ForCausalLM(tf.Qwen2Config(**fields))
-    if name.startswith("qwen3"):
-        return tf.Qwen3ForCausalLM(tf.Qwen3Config(**fields))
-    if name.startswith("mistral"):
-        return tf.MistralForCausalLM(tf.MistralConfig(**fields))
-    return tf.LlamaForCausalLM(tf.LlamaConfig(**fields))
+    fields["tie_word_embeddings"] = name in TIED
+    kind, more = next(row for start, row in CLASSES.items() if name.startswith(start))
+    config = getattr(tf, kind + "Config")(**fields | more)
+    network = getattr(tf, kind + "ForCausalLM")(config)
+    if kind == "Mixtral":
+        for layer in network.model.layers:
+            block = layer.block_sparse_moe
+            block.forward = functools.partial(run_two_experts, block)
+    return network
 
 
 def clip(name):

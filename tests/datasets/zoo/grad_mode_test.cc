@@ -24,11 +24,14 @@ namespace foretell {
 namespace {
 
 OperatorGraph TraceOf(const std::string& name, std::int64_t batch,
-                      bool grad_mode = true) {
+                      bool grad_mode = true,
+                      Precision precision = Precision::kFp32) {
   const Program program = zoo::Load(name);
   const std::vector<BoundInput> inputs =
       BindInputs(program.inputs(), {.batch = batch}, name);
-  return TraceProgram(program, inputs, {.run = {.grad_mode = grad_mode}}).graph;
+  return TraceProgram(program, inputs,
+                      {.run = {.precision = precision, .grad_mode = grad_mode}})
+      .graph;
 }
 
 /// Operators whose kernels keep something else on the CPU, where the golden
@@ -134,6 +137,42 @@ TEST(GradModeOfZoo, KeepsWhatRealPyTorchKeeps) {
     // that autograd keeps a second time.
     EXPECT_EQ(row.loop_peak, row.peak + row.end - row.fixed) << row.network;
   }
+}
+
+/// Bytes of weights, buffers and inputs.
+std::int64_t FixedBytes(const OperatorGraph& graph) {
+  std::int64_t bytes = 0;
+  for (const Storage& storage : graph.storages()) {
+    const bool is_fixed = storage.role == TensorRole::kParameter ||
+                          storage.role == TensorRole::kBuffer ||
+                          storage.role == TensorRole::kInput;
+    if (is_fixed) bytes += storage.bytes;
+  }
+  return bytes;
+}
+
+// Small decoders of each kind against transformers' own, which
+// scripts/generate/make_decoder_golden.py runs at batch 2.
+TEST(GradModeOfZoo, KeepsWhatDecodersOfTransformersKeep) {
+  std::ifstream file(FORETELL_SOURCE_DIR
+                     "/tests/golden/decoders/live_bytes.csv");
+  std::string line;
+  std::getline(file, line);  // The header.
+  int rows = 0;
+  while (std::getline(file, line)) {
+    std::stringstream stream(line);
+    std::array<std::string, 4> cells;
+    for (std::string& cell : cells) std::getline(stream, cell, ',');
+    const auto& [network, precision, parameters, kept] = cells;
+    SCOPED_TRACE(network);
+    EXPECT_EQ(zoo::Load(network).parameter_elements(), std::stoll(parameters));
+    const OperatorGraph graph =
+        TraceOf(network, /*batch=*/2, /*grad_mode=*/true,
+                precision == "bf16" ? Precision::kBf16 : Precision::kFp32);
+    EXPECT_EQ(LivingOf(graph).end - FixedBytes(graph), std::stoll(kept));
+    ++rows;
+  }
+  EXPECT_EQ(rows, 16);
 }
 
 struct PublishedRow {

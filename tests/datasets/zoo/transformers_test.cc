@@ -67,7 +67,7 @@ const std::array<Row, 17>& Rows() {
       {&zoo::kT5, "seq=8", 2},
       {&zoo::kDeberta, "seq=8", 1},
       {&zoo::kRnn, "seq=4", 0},
-      {&zoo::kLlama, "seq=8", 9},
+      {&zoo::kLlama, "seq=8", 24},
       {&zoo::kClip, "", 2},
       {&zoo::kSam, "image_size=256", 3},
       {&zoo::kDiffusionUNet, "image_size=8", 3},

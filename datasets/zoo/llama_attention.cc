@@ -1,0 +1,219 @@
+// Attention of decoders with the operators of transformers 4.56:
+// modeling_{llama,gemma2,phi3,gpt_neox,falcon,gpt_bigcode,olmoe}.py and
+// integrations/sdpa_attention.py.
+
+#include "datasets/zoo/llama_attention.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorIndexing.h>
+
+#include <cmath>
+#include <limits>
+
+#include "datasets/zoo/module_scope.h"
+
+namespace foretell::zoo {
+namespace {
+
+/// Writes `states` [batch, kv_heads, tokens, width] after what `cache` holds
+/// and returns a view of all that it then holds.
+at::Tensor Append(const at::Tensor& states, const at::Tensor& cache,
+                  std::int64_t cached) {
+  cache.narrow(2, cached, states.size(2)).copy_(states);
+  return cache.narrow(2, 0, cached + states.size(2));
+}
+
+/// repeat_kv: each head of [batch, heads, tokens, width] `count` times, a copy.
+at::Tensor RepeatKeyHeads(const at::Tensor& x, std::int64_t count) {
+  if (count == 1) return x;
+  const at::Tensor many = x.unsqueeze(2).expand(
+      {x.size(0), x.size(1), count, x.size(2), x.size(3)});
+  return many.reshape({x.size(0), x.size(1) * count, x.size(2), x.size(3)});
+}
+
+/// bool[batch, 1, tokens, keys]: which keys each query sees. The batch is a
+/// view of one mask unless rows are packed.
+at::Tensor VisibleKeys(const LlamaConfig& config, const at::Tensor& words,
+                       std::int64_t first, std::int64_t window) {
+  const std::int64_t batch = words.size(0);
+  const std::int64_t tokens = words.size(1);
+  const at::TensorOptions numbers = words.options().dtype(at::kLong);
+  const at::Tensor queries =
+      at::arange(first, first + tokens, numbers).unsqueeze(1);
+  const at::Tensor keys = at::arange(first + tokens, numbers);
+  at::Tensor visible = keys <= queries;
+  if (window > 0) visible = visible & (keys > queries - window);
+  if (config.packed) {
+    const at::Tensor sequences = at::zeros({batch, tokens}, numbers);
+    visible = visible & (sequences.unsqueeze(2) == sequences.unsqueeze(1));
+    return visible.unsqueeze(1);
+  }
+  return visible.expand({batch, 1, tokens, first + tokens});
+}
+
+at::Tensor MakeMask(const LlamaConfig& config, const at::Tensor& words,
+                    std::int64_t first, std::int64_t window) {
+  const bool is_eager = config.attention == "eager";
+  const std::int64_t keys = first + words.size(1);
+  const bool narrows = window > 0 && keys >= window;
+  if (!is_eager && !narrows && !config.packed) return {};
+  const at::Tensor visible = VisibleKeys(config, words, first, window);
+  if (!is_eager) return visible;
+  return at::where(visible, at::zeros({}, words.options()),
+                   -std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+
+void MakeMasks(const LlamaConfig& config, const at::Tensor& words,
+               DecoderPass& pass) {
+  if (config.attention == "flash") return;
+  if (config.window == 0 || config.window_pattern > 0) {
+    pass.mask = MakeMask(config, words, pass.cached, /*window=*/0);
+  }
+  if (config.window == 0) return;
+  pass.window_mask = MakeMask(config, words, pass.cached, config.window);
+}
+
+GroupedAttention::GroupedAttention(const LlamaConfig& config,
+                                   std::int64_t layer)
+    : config_(config), layer_(layer) {
+  const std::int64_t inside = config.heads * config.HeadWidth();
+  const std::int64_t shared = config.kv_heads * config.HeadWidth();
+  const bool bias = config.qkv_bias;
+  if (config.fused_qkv) {
+    qkv_ = register_module("qkv_proj",
+                           Dense(config.width, inside + 2 * shared, bias));
+  } else {
+    q_ = register_module("q_proj", Dense(config.width, inside, bias));
+    k_ = register_module("k_proj", Dense(config.width, shared, bias));
+    v_ = register_module("v_proj", Dense(config.width, shared, bias));
+  }
+  o_ = register_module("o_proj", Dense(inside, config.width, config.out_bias));
+  if (!config.head_norms && !config.width_norms) return;
+  const bool of_all = config.width_norms;
+  q_norm_ = register_module(
+      "q_norm", config.MakeNorm(of_all ? inside : config.HeadWidth()));
+  k_norm_ = register_module(
+      "k_norm", config.MakeNorm(of_all ? shared : config.HeadWidth()));
+}
+
+at::Tensor GroupedAttention::forward(const at::Tensor& x,
+                                     const DecoderPass& pass) {
+  const ModuleScope scope(*this);
+  at::Tensor fused;  // Lives until the end, as in Python.
+  if (config_.fused_qkv) fused = qkv_->forward(x);
+  States states = fused.defined() ? Split(fused) : Project(x);
+  states.q = Turn(states.q, pass.rotary);
+  states.k = Turn(states.k, pass.rotary);
+  if (pass.cache.defined()) {
+    const at::Tensor own = pass.cache.select(0, layer_);
+    states.k = Append(states.k, own.select(0, 0), pass.cached);
+    states.v = Append(states.v, own.select(0, 1), pass.cached);
+  }
+  at::Tensor y = Attend(states, pass);
+  y = MergeHeads(y);
+  return o_->forward(y);
+}
+
+GroupedAttention::States GroupedAttention::Project(const at::Tensor& x) {
+  States states;
+  states.q = Heads(q_->forward(x), config_.heads, q_norm_);
+  states.k = Heads(k_->forward(x), config_.kv_heads, k_norm_);
+  states.v = SplitHeads(v_->forward(x), config_.kv_heads);
+  return states;
+}
+
+GroupedAttention::States GroupedAttention::Split(
+    const at::Tensor& fused) const {
+  const std::int64_t shared = config_.kv_heads;
+  const at::Tensor all = SplitHeads(fused, config_.heads + 2 * shared);
+  States states;
+  states.q = all.narrow(1, 0, config_.heads);
+  states.k = all.narrow(1, config_.heads, shared);
+  states.v = all.narrow(1, config_.heads + shared, shared);
+  if (config_.copied_kv) {
+    // Falcon chooses them by lists of numbers, which copies.
+    const at::Tensor chosen =
+        at::arange(shared, fused.options().dtype(at::kLong));
+    states.k = states.k.index({at::indexing::Slice(), chosen});
+    states.v = states.v.index({at::indexing::Slice(), chosen});
+  }
+  if (q_norm_) states.q = q_norm_->forward(states.q);
+  if (k_norm_) states.k = k_norm_->forward(states.k);
+  return states;
+}
+
+/// `x` as SplitHeads divides it, normalized if there is a norm.
+at::Tensor GroupedAttention::Heads(
+    const at::Tensor& x, std::int64_t heads,
+    const std::shared_ptr<TokenNorm>& norm) const {
+  if (!norm) return SplitHeads(x, heads);
+  if (config_.width_norms) return SplitHeads(norm->forward(x), heads);
+  const at::Tensor states = x.view({x.size(0), x.size(1), heads, -1});
+  return norm->forward(states).transpose(1, 2);
+}
+
+/// `x` turned by its position. Phi-3 and GPT-NeoX join the part of a head that
+/// does not turn even if it is empty: a copy.
+at::Tensor GroupedAttention::Turn(const at::Tensor& x,
+                                  const RotaryTables& rotary) const {
+  if (!rotary.cosine.defined()) return x;
+  const bool joins =
+      config_.rotary_share < 1 || (config_.fused_qkv && !config_.copied_kv);
+  if (!joins) return Rotate(x, rotary);
+  const std::int64_t turned = config_.TurnedWidth();
+  const at::Tensor first = Rotate(x.narrow(-1, 0, turned), rotary);
+  return at::cat({first, x.narrow(-1, turned, x.size(-1) - turned)}, -1);
+}
+
+at::Tensor GroupedAttention::Attend(const States& states,
+                                    const DecoderPass& pass) {
+  const at::Tensor& mask =
+      config_.HasWindow(layer_) ? pass.window_mask : pass.mask;
+  if (config_.attention == "eager") return AttendEagerly(states, mask);
+  const std::int64_t groups = config_.heads / config_.kv_heads;
+  at::Tensor q = states.q;
+  at::Tensor k = states.k;
+  at::Tensor v = states.v;
+  const bool repeats = config_.repeat_kv || mask.defined();
+  if (repeats) {
+    k = RepeatKeyHeads(k, groups);
+    v = RepeatKeyHeads(v, groups);
+  }
+  if (config_.repeat_kv) {
+    q = q.contiguous();
+    k = k.contiguous();
+    v = v.contiguous();
+  }
+  // Falcon broadcasts its one key head, which no fused kernel supports.
+  const bool is_grouped = !repeats && groups > 1 && !config_.copied_kv;
+  const bool is_causal = !mask.defined() && q.size(2) > 1;
+  return at::scaled_dot_product_attention(
+      q, k, v, mask.defined() ? std::optional(mask) : std::nullopt,
+      is_training() ? config_.attention_dropout : 0, is_causal,
+      /*scale=*/std::nullopt, /*enable_gqa=*/is_grouped);
+}
+
+at::Tensor GroupedAttention::AttendEagerly(const States& states,
+                                           const at::Tensor& mask) {
+  const std::int64_t groups = config_.heads / config_.kv_heads;
+  const double scale = 1 / std::sqrt(static_cast<double>(config_.HeadWidth()));
+  const at::Tensor k = RepeatKeyHeads(states.k, groups);
+  const at::Tensor v = RepeatKeyHeads(states.v, groups);
+  at::Tensor scores = at::matmul(states.q, k.transpose(2, 3));
+  scores = scores * scale;
+  if (config_.attention_softcap > 0) {
+    scores = scores / config_.attention_softcap;
+    scores = at::tanh(scores);
+    scores = scores * config_.attention_softcap;
+  }
+  scores = scores + mask;
+  scores = at::softmax(scores, -1, at::kFloat).to(states.q.scalar_type());
+  if (is_training() && config_.attention_dropout > 0) {
+    scores = at::dropout(scores, config_.attention_dropout, /*train=*/true);
+  }
+  return at::matmul(scores, v);
+}
+
+}  // namespace foretell::zoo

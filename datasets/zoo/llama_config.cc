@@ -1,0 +1,123 @@
+#include "datasets/zoo/llama_config.h"
+
+#include <fmt/core.h>
+
+#include "datasets/zoo/token_activation.h"
+#include "datasets/zoo/transformer_layers.h"
+
+namespace foretell::zoo {
+namespace {
+
+void CheckHeads(const LlamaConfig& config) {
+  if (config.head_width == 0) RequireHeads(config.width, config.heads);
+  Require(config.heads > 0 && config.kv_heads > 0 &&
+              config.heads % config.kv_heads == 0,
+          fmt::format("heads={} is not a multiple of kv_heads={}", config.heads,
+                      config.kv_heads));
+  Require(!config.copied_kv || config.fused_qkv,
+          "copied_kv=true needs fused_qkv=true");
+  Require(!config.width_norms || !config.fused_qkv,
+          "width_norms=true needs fused_qkv=false");
+  Require(config.attention == "sdpa" || config.attention == "eager" ||
+              config.attention == "flash",
+          fmt::format("attention={}: expected sdpa, eager or flash",
+                      config.attention));
+  if (config.positions_learned) return;
+  Require(config.HeadWidth() % 2 == 0,
+          fmt::format("head width {} is odd, expected an even one",
+                      config.HeadWidth()));
+  Require(config.rotary_share > 0 && config.rotary_share <= 1 &&
+              config.TurnedWidth() > 0 && config.TurnedWidth() % 2 == 0,
+          fmt::format("rotary_share={}: {} of {} numbers of a head turn, "
+                      "expected a positive even number",
+                      config.rotary_share, config.TurnedWidth(),
+                      config.HeadWidth()));
+}
+
+void CheckBlocks(const LlamaConfig& config) {
+  ParseNormKind(config.norm);
+  FindTokenActivation(config.activation);
+  Require(
+      config.parallel_norms == 1 || config.parallel_norms == 2,
+      fmt::format("parallel_norms={}: expected 1 or 2", config.parallel_norms));
+  Require(!config.parallel_blocks || !config.post_norms,
+          "parallel_blocks=true has no post_norms=true");
+  Require(config.mlp_gate || (!config.fused_gate_up && config.experts == 0),
+          "mlp_gate=false has no fused_gate_up=true and no experts");
+  Require(!config.packed_experts ||
+              (config.experts > 0 && config.shared_inner == 0),
+          "packed_experts=true needs experts, and no shared_inner");
+  Require(config.experts == 0 || (config.experts_per_token > 0 &&
+                                  config.experts_per_token <= config.experts),
+          fmt::format("experts_per_token={}: expected 1 to experts={}",
+                      config.experts_per_token, config.experts));
+}
+
+void CheckPhase(const LlamaConfig& config) {
+  Require(config.phase == "forward" || config.phase == "prefill" ||
+              config.IsDecoding(),
+          fmt::format("phase={}: expected forward, prefill or decode",
+                      config.phase));
+  Require(config.phase != "forward" || config.cache == 0,
+          fmt::format("cache={}: a forward pass has no cache, see phase",
+                      config.cache));
+  Require(!config.all_logits || config.phase == "prefill",
+          fmt::format("all_logits=true changes prefill, not phase={}",
+                      config.phase));
+  Require(
+      !config.packed || config.phase == "forward",
+      fmt::format("packed=true changes forward, not phase={}", config.phase));
+  RequirePositions(config.Tokens(), config.positions);
+  Require(!config.shift_logits || config.seq > 1,
+          "shift_logits=true needs seq of at least 2");
+  Require(config.cache == 0 || (config.Room() >= config.Tokens() &&
+                                config.Room() <= config.positions),
+          fmt::format("cache={}: {} tokens do not fit, or it exceeds "
+                      "positions={}",
+                      config.cache, config.Tokens(), config.positions));
+}
+
+}  // namespace
+
+std::int64_t LlamaConfig::HeadWidth() const {
+  if (head_width > 0) return head_width;
+  return heads == 0 ? 0 : width / heads;
+}
+
+std::int64_t LlamaConfig::TurnedWidth() const {
+  return static_cast<std::int64_t>(static_cast<double>(HeadWidth()) *
+                                   rotary_share);
+}
+
+std::int64_t LlamaConfig::Room() const {
+  if (IsDecoding()) return cache + 1;
+  return cache == 0 ? seq : cache;
+}
+
+bool LlamaConfig::HasWindow(std::int64_t layer) const {
+  return window > 0 &&
+         (window_pattern == 0 || (layer + 1) % window_pattern != 0);
+}
+
+std::shared_ptr<TokenNorm> LlamaConfig::MakeNorm(std::int64_t size) const {
+  return std::make_shared<TokenNorm>(ParseNormKind(norm), size);
+}
+
+std::vector<InputSpec> LlamaConfig::Inputs() const {
+  std::vector<InputSpec> inputs = {
+      BatchedInput("tokens", DType::kI64, {Tokens()})};
+  if (!IsDecoding()) return inputs;
+  inputs.push_back(
+      BatchedInput("cache", DType::kF32, {kv_heads, Room(), HeadWidth()}));
+  auto& dims = *inputs.back().dims;
+  dims.insert(dims.begin(), {{.value = depth}, {.value = 2}});
+  return inputs;
+}
+
+void LlamaConfig::Check() const {
+  CheckHeads(*this);
+  CheckBlocks(*this);
+  CheckPhase(*this);
+}
+
+}  // namespace foretell::zoo

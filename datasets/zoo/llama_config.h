@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "datasets/zoo/family.h"
+#include "datasets/zoo/token_norm.h"
+
+namespace foretell::zoo {
+
+/// A decoder of language as transformers 4.45 to 4.56 runs it; defaults are
+/// those of LLaMA-2-7B. Fields that are not said otherwise have their meaning
+/// in transformers' configurations; docs/zoo.md has the table.
+struct LlamaConfig {
+  std::int64_t width = 4096;
+  std::int64_t depth = 32;
+  std::int64_t heads = 32;
+  std::int64_t kv_heads = 32;  ///< Of keys and values; divides heads.
+  std::int64_t inner = 11008;
+  std::int64_t vocabulary = 32000;
+  std::int64_t positions = 4096;  ///< Longest sequence.
+  double rotary_base = 10000;
+  bool qkv_bias = false;
+  bool head_norms = false;  ///< Of every head of queries and keys, as Qwen3's.
+  bool tied_head = false;   ///< The embedding's weight is the head's too.
+
+  // Blocks.
+  std::string norm = "rms";   ///< A name of ParseNormKind.
+  bool post_norms = false;    ///< Of both branches' results too, as Gemma 2.
+  double residual_scale = 1;  ///< Multiplies both branches' results (Granite).
+  /// Attention and the feed-forward part read the same input.
+  bool parallel_blocks = false;
+  std::int64_t parallel_norms = 1;  ///< Of a parallel block; GPT-NeoX has 2.
+  double dropout = 0;  ///< Of branches and of learned positions' sum.
+
+  // Attention.
+  std::int64_t head_width = 0;  ///< 0: width / heads.
+  double rotary_share = 1;      ///< Of a head that turns with the position.
+  /// Instead of rotary positions, with GPTBigCode's unused table of visible
+  /// keys, positions² bytes.
+  bool positions_learned = false;
+  bool width_norms = false;  ///< Of all queries, of all keys at once (OLMoE).
+  bool fused_qkv = false;    ///< One product, whose parts are views.
+  bool copied_kv = false;    ///< Those parts are copied, as Falcon does.
+  bool out_bias = false;
+  std::int64_t window = 0;  ///< Keys that a query sees; 0: all before it.
+  /// Every n-th layer has no window; 0: all layers have it.
+  std::int64_t window_pattern = 0;
+  double attention_softcap = 0;  ///< Of eager attention; 0: none.
+  double attention_dropout = 0;
+  std::string attention = "sdpa";  ///< Or "eager", "flash" (without masks).
+  /// Copies keys and values for every query head before fused attention, as
+  /// transformers before 4.54.
+  bool repeat_kv = false;
+  /// Rows hold several sequences: attention gets a mask unless it is flash.
+  bool packed = false;
+
+  // Feed-forward part.
+  std::string activation = "silu";  ///< A name of FindTokenActivation.
+  bool mlp_gate = true;             ///< false: two plain layers.
+  bool fused_gate_up = false;
+  bool mlp_bias = false;
+  std::int64_t experts = 0;  ///< 0: none; RoutedExperts says what it assumes.
+  std::int64_t experts_per_token = 2;
+  std::int64_t expert_inner = 0;  ///< 0: inner.
+  std::int64_t shared_inner = 0;  ///< Of Qwen2-MoE's shared expert; 0: none.
+  bool packed_experts = false;    ///< PackedExperts, as GraniteMoe.
+  bool norm_topk = true;          ///< Scales a token's weights to a sum of 1.
+
+  // Embedding and logits.
+  double embedding_scale = 1;  ///< √width in Gemma.
+  double logits_scale = 1;     ///< Divides the logits, as Granite does.
+  double logit_softcap = 0;    ///< 0: none.
+  bool head_bias = false;
+  /// Returns logits in 32 bits, as transformers before 4.46.
+  bool upcast_logits = false;
+  /// The loss copies the logits of all tokens except the last, as transformers
+  /// before 4.49.
+  bool shift_logits = false;
+
+  std::string phase = "forward";  ///< Or "prefill", "decode".
+  /// Tokens: in decode those in the cache before the step; in prefill those
+  /// that it has room for (0: the prompt).
+  std::int64_t cache = 0;
+  /// In prefill, logits of every token and once more in 32 bits, as
+  /// transformers before 4.45 returned them.
+  bool all_logits = false;
+  std::int64_t seq = 512;  ///< Tokens; ignored in decode, which has one.
+
+  FORETELL_FIELDS(width, depth, heads, kv_heads, inner, vocabulary, positions,
+                  rotary_base, qkv_bias, head_norms, tied_head, norm,
+                  post_norms, residual_scale, parallel_blocks, parallel_norms,
+                  dropout, head_width, rotary_share, positions_learned,
+                  width_norms, fused_qkv, copied_kv, out_bias, window,
+                  window_pattern, attention_softcap, attention_dropout,
+                  attention, repeat_kv, packed, activation, mlp_gate,
+                  fused_gate_up, mlp_bias, experts, experts_per_token,
+                  expert_inner, shared_inner, packed_experts, norm_topk,
+                  embedding_scale, logits_scale, logit_softcap, head_bias,
+                  upcast_logits, shift_logits, phase, cache, all_logits, seq)
+
+  bool IsDecoding() const { return phase == "decode"; }
+  std::int64_t HeadWidth() const;
+  /// Numbers of a head that turn with the position.
+  std::int64_t TurnedWidth() const;
+  std::int64_t Tokens() const { return IsDecoding() ? 1 : seq; }
+  /// Tokens that the cache has room for.
+  std::int64_t Room() const;
+  /// Whether layer `layer`, from 0, has a window.
+  bool HasWindow(std::int64_t layer) const;
+  std::shared_ptr<TokenNorm> MakeNorm(std::int64_t size) const;
+
+  std::vector<InputSpec> Inputs() const;
+  /// Throws Error(kInvalidArgument) that names fields which contradict.
+  void Check() const;
+  std::shared_ptr<Network> Make() const;
+};
+
+}  // namespace foretell::zoo

@@ -1,0 +1,134 @@
+// The fields that make other decoders of LLaMA: weights and work by hand,
+// masks, logits and losses. tests/datasets/zoo/grad_mode_test.cc compares what
+// autograd keeps.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/datasets/zoo/transformers_test.h"
+#include "tests/graph/expect_error.h"
+
+namespace foretell {
+namespace {
+
+using testing::ElementsAre;
+
+/// A decoder that is small enough to count by hand.
+const std::string kDecoder =
+    "llama?width=64&depth=2&heads=4&kv_heads=4&inner=96&vocabulary=128&"
+    "positions=256&seq=64";
+
+std::int64_t ParametersOf(const std::string& changes) {
+  return zoo::Load(kDecoder + changes).parameter_elements();
+}
+
+TEST(LlamaFields, AddTheWeightsThatTheyName) {
+  const std::int64_t plain = ParametersOf("");
+  constexpr std::int64_t kSquare = 64 * 64;
+  EXPECT_EQ(plain,
+            2 * 128 * 64 + 2 * (4 * kSquare + 3 * 64 * 96 + 2 * 64) + 64);
+  // Heads of 32: four projections of twice the size.
+  EXPECT_EQ(ParametersOf("&head_width=32"), plain + 2 * 4 * kSquare);
+  EXPECT_EQ(ParametersOf("&fused_qkv=true&fused_gate_up=true"), plain);
+  EXPECT_EQ(ParametersOf("&mlp_gate=false"), plain - 2 * 64 * 96);
+  EXPECT_EQ(ParametersOf("&post_norms=true"), plain + 2 * 2 * 64);
+  EXPECT_EQ(ParametersOf("&parallel_blocks=true"), plain - 2 * 64);
+  EXPECT_EQ(ParametersOf("&parallel_blocks=true&parallel_norms=2"), plain);
+  EXPECT_EQ(ParametersOf("&norm=layer"), plain + 5 * 64);
+  EXPECT_EQ(ParametersOf("&out_bias=true&mlp_bias=true&head_bias=true"),
+            plain + 2 * (64 + 96 + 96 + 64) + 128);
+  EXPECT_EQ(ParametersOf("&positions_learned=true"), plain + 256 * 64);
+  EXPECT_EQ(ParametersOf("&width_norms=true"), plain + 2 * 2 * 64);
+  // A router, four experts instead of one feed-forward part, a shared one.
+  EXPECT_EQ(
+      ParametersOf("&experts=4&expert_inner=48&shared_inner=80"),
+      plain + 2 * (64 * 4 + 4 * 3 * 64 * 48 + 3 * 64 * 80 + 64 - 3 * 64 * 96));
+}
+
+TEST(LlamaFields, RunTwoExpertsOfEightForEveryToken) {
+  const Trace trace = TraceZoo(kDecoder + "&experts=8&expert_inner=48", 3);
+  const std::int64_t tokens = std::int64_t{3} * 64;
+  const std::int64_t layer =
+      4 * 64 * 64 + 64 * 8 + 2 * 3 * 64 * 48 + 64 * 2 * 64;
+  EXPECT_EQ(trace.graph.ForwardMacs(), tokens * (2 * layer + 64 * 128));
+}
+
+TEST(LlamaFields, LeaveExpertsOutThatNoTokenChooses) {
+  const Trace trace =
+      TraceZoo(kDecoder + "&experts=8&phase=decode&cache=10", 1);
+  int sums = 0;
+  for (const Node& node : trace.graph.nodes()) {
+    sums += node.target == "index_add_";
+  }
+  EXPECT_EQ(sums, 2 * 2);
+}
+
+/// Inputs of each attention, in the order of layers: 4 with a mask.
+std::vector<std::size_t> InputsOfAttention(const std::string& changes) {
+  std::vector<std::size_t> counts;
+  const Trace trace = TraceZoo(kDecoder + changes, 2);
+  for (const Node& node : trace.graph.nodes()) {
+    if (node.kind == OpKind::kAttention) counts.push_back(node.inputs.size());
+  }
+  return counts;
+}
+
+TEST(LlamaFields, MaskOnlyLayersWhoseWindowIsShorterThanTheSequence) {
+  EXPECT_THAT(InputsOfAttention(""), ElementsAre(3, 3));
+  EXPECT_THAT(InputsOfAttention("&window=32"), ElementsAre(4, 4));
+  EXPECT_THAT(InputsOfAttention("&window=65"), ElementsAre(3, 3));
+  EXPECT_THAT(InputsOfAttention("&window=32&window_pattern=2"),
+              ElementsAre(4, 3));
+  EXPECT_THAT(InputsOfAttention("&packed=true"), ElementsAre(4, 4));
+  EXPECT_THAT(InputsOfAttention("&packed=true&window=32&attention=flash"),
+              ElementsAre(3, 3));
+  EXPECT_THAT(InputsOfAttention("&attention=eager"), ElementsAre());
+}
+
+TEST(LlamaFields, UpcastAndShiftLogitsAsOlderVersionsDo) {
+  const TraceOptions in_16_bit = {.run = {.precision = Precision::kBf16}};
+  EXPECT_EQ(ToString(TraceZoo(kDecoder, 2, in_16_bit).outputs[0].type),
+            "bf16[2,64,128]");
+  EXPECT_EQ(ToString(TraceZoo(kDecoder + "&upcast_logits=true", 2, in_16_bit)
+                         .outputs[0]
+                         .type),
+            "f32[2,64,128]");
+  const std::pair<const char*, const char*> kRows[] = {
+      {"", "f32[128,128]"}, {"&shift_logits=true", "f32[126,128]"}};
+  for (const auto& [changes, rows] : kRows) {
+    const Trace trace =
+        TraceZoo(kDecoder + changes, 2, {.run = {.mode = Mode::kTraining}});
+    std::vector<std::string> scores;
+    for (const Node& node : trace.graph.nodes()) {
+      if (node.target != "cross_entropy_loss") continue;
+      scores.push_back(ToString(trace.graph.value(node.inputs[0]).type));
+    }
+    EXPECT_THAT(scores, ElementsAre(rows));
+  }
+}
+
+TEST(LlamaFields, RefuseWhatContradicts) {
+  const std::pair<const char*, const char*> kBad[] = {
+      {"&norm=batch", "norm=batch: expected rms, gemma or layer"},
+      {"&activation=tanh", "activation=tanh: expected one of silu"},
+      {"&attention=math", "attention=math: expected sdpa, eager or flash"},
+      {"&rotary_share=1.5", "rotary_share=1.5"},
+      {"&rotary_share=0.2", "3 of 16 numbers of a head turn"},
+      {"&parallel_norms=3", "parallel_norms=3: expected 1 or 2"},
+      {"&experts=2&experts_per_token=3", "expected 1 to experts=2"},
+      {"&packed_experts=true", "packed_experts=true needs experts"},
+      {"&mlp_gate=false&experts=4", "mlp_gate=false has no"},
+      {"&copied_kv=true", "copied_kv=true needs fused_qkv=true"},
+      {"&packed=true&phase=prefill", "packed=true changes forward"},
+  };
+  for (const auto& [changes, part] : kBad) {
+    ExpectError([&] { zoo::Load(kDecoder + changes); },
+                ErrorCode::kInvalidArgument, part);
+  }
+  ExpectError([] { zoo::Load("llama?shift_logits=true&seq=1"); },
+              ErrorCode::kInvalidArgument,
+              "shift_logits=true needs seq of at least 2");
+}
+
+}  // namespace
+}  // namespace foretell
