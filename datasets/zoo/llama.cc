@@ -23,6 +23,8 @@
 #include "datasets/zoo/rms_norm.h"
 #include "datasets/zoo/rotary.h"
 #include "datasets/zoo/transformer_layers.h"
+#include "src/program/fused_kernels.h"
+#include "src/program/liger.h"
 
 namespace foretell::zoo {
 namespace {
@@ -165,6 +167,9 @@ class SwiGlu final : public torch::nn::Module {
  private:
   at::Tensor Gated(const at::Tensor& x) {
     at::Tensor gate = gate_->forward(x);
+    if (FusedKernelScope::Takes(FusedKernel::kSwiGlu)) {
+      return liger::SwiGlu(gate, up_->forward(x));
+    }
     gate = at::silu(gate);
     const at::Tensor up = up_->forward(x);
     return gate * up;
@@ -222,7 +227,8 @@ class Llama final : public Network {
   }
 
   /// tokens: i64[batch, seq], in decode with the cache; returns logits [batch,
-  /// tokens, vocabulary], after prefill with the cache.
+  /// tokens, vocabulary], after prefill with the cache; the last states if the
+  /// loss has the head.
   std::vector<at::Tensor> Run(const std::vector<at::Tensor>& inputs) override {
     Require(!is_training() || config_.phase == "forward",
             fmt::format("phase={}: training has forward only", config_.phase));
@@ -234,6 +240,7 @@ class Llama final : public Network {
       y = block->forward(y, pass);
     }
     y = norm_->forward(y);
+    if (is_training() && LossHasHead()) return {y};
     y = Logits(y);
     if (config_.phase != "prefill") return {y};
     return {y, pass.cache};
@@ -242,7 +249,11 @@ class Llama final : public Network {
   std::optional<NamedLoss> Loss(
       const std::vector<at::Tensor>& inputs,
       const std::vector<at::Tensor>& outputs) const override {
-    return CrossEntropyOfTokens(outputs.front(), inputs.front());
+    if (!LossHasHead()) {
+      return CrossEntropyOfTokens(outputs.front(), inputs.front());
+    }
+    const at::Tensor& head = config_.tied_head ? words_->weight : head_->weight;
+    return CrossEntropyOfStates(outputs.front(), head, inputs.front());
   }
 
  private:

@@ -3,6 +3,8 @@
 #include <ATen/Functions.h>
 
 #include "datasets/zoo/module_scope.h"
+#include "src/program/fused_kernels.h"
+#include "src/program/liger.h"
 
 namespace foretell::zoo {
 namespace {
@@ -16,6 +18,9 @@ RmsNorm::RmsNorm(std::int64_t width)
 
 at::Tensor RmsNorm::forward(const at::Tensor& x) {
   const ModuleScope scope(*this);
+  if (FusedKernelScope::Takes(FusedKernel::kRmsNorm)) {
+    return liger::RmsNorm(x, weight_);
+  }
   at::Tensor y = x.to(at::kFloat);
   at::Tensor variance = at::pow(y, 2);
   variance = variance.mean(-1, /*keepdim=*/true);

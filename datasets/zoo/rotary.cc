@@ -7,6 +7,9 @@
 
 #include <cmath>
 
+#include "src/program/fused_kernels.h"
+#include "src/program/liger.h"
+
 namespace foretell::zoo {
 namespace {
 
@@ -40,6 +43,9 @@ RotaryTables MakeRotaryTables(const at::Tensor& frequencies, std::int64_t first,
 }
 
 at::Tensor Rotate(const at::Tensor& x, const RotaryTables& tables) {
+  if (FusedKernelScope::Takes(FusedKernel::kRope)) {
+    return liger::Rotate(x, tables.cosine, tables.sine);
+  }
   const at::Tensor kept = x * tables.cosine;
   at::Tensor turned = QuarterTurn(x);
   turned = turned * tables.sine;

@@ -20,7 +20,8 @@ at::Tensor RotaryFrequencies(std::int64_t width, double base);
 RotaryTables MakeRotaryTables(const at::Tensor& frequencies, std::int64_t first,
                               std::int64_t tokens, at::ScalarType dtype);
 
-/// x [batch, heads, tokens, width] turned by the tables' angles: a new tensor.
+/// x [batch, heads, tokens, width] turned by the tables' angles: a new
+/// tensor, or with a fused kernel `x` itself.
 at::Tensor Rotate(const at::Tensor& x, const RotaryTables& tables);
 
 }  // namespace foretell::zoo
