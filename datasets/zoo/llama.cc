@@ -115,8 +115,7 @@ class GroupedAttention final : public torch::nn::Module {
     at::Tensor q = Heads(q_->forward(x), heads_, q_norm_);
     at::Tensor k = Heads(k_->forward(x), kv_heads_, k_norm_);
     at::Tensor v = SplitHeads(v_->forward(x), kv_heads_);
-    q = Rotate(q, pass.rotary);
-    k = Rotate(k, pass.rotary);
+    Rotate(q, k, pass.rotary);
     if (pass.cache.defined()) {
       const at::Tensor own = pass.cache.select(0, layer_);
       k = Append(k, own.select(0, 0), pass.cached);

@@ -21,6 +21,13 @@ at::Tensor QuarterTurn(const at::Tensor& x) {
   return at::cat({at::neg(second), first}, -1);
 }
 
+at::Tensor Rotated(const at::Tensor& x, const RotaryTables& tables) {
+  const at::Tensor kept = x * tables.cosine;
+  at::Tensor turned = QuarterTurn(x);
+  turned = turned * tables.sine;
+  return kept + turned;
+}
+
 }  // namespace
 
 at::Tensor RotaryFrequencies(std::int64_t width, double base) {
@@ -42,14 +49,12 @@ RotaryTables MakeRotaryTables(const at::Tensor& frequencies, std::int64_t first,
   return {cosine.to(dtype).unsqueeze(1), sine.to(dtype).unsqueeze(1)};
 }
 
-at::Tensor Rotate(const at::Tensor& x, const RotaryTables& tables) {
+void Rotate(at::Tensor& queries, at::Tensor& keys, const RotaryTables& tables) {
   if (FusedKernelScope::Takes(FusedKernel::kRope)) {
-    return liger::Rotate(x, tables.cosine, tables.sine);
+    return liger::Rotate(queries, keys, tables.cosine, tables.sine);
   }
-  const at::Tensor kept = x * tables.cosine;
-  at::Tensor turned = QuarterTurn(x);
-  turned = turned * tables.sine;
-  return kept + turned;
+  queries = Rotated(queries, tables);
+  keys = Rotated(keys, tables);
 }
 
 }  // namespace foretell::zoo

@@ -20,8 +20,8 @@ at::Tensor RotaryFrequencies(std::int64_t width, double base);
 RotaryTables MakeRotaryTables(const at::Tensor& frequencies, std::int64_t first,
                               std::int64_t tokens, at::ScalarType dtype);
 
-/// x [batch, heads, tokens, width] turned by the tables' angles: a new
-/// tensor, or with a fused kernel `x` itself.
-at::Tensor Rotate(const at::Tensor& x, const RotaryTables& tables);
+/// Replaces queries and keys [batch, heads, tokens, width] by new tensors,
+/// which the tables' angles turn; a fused kernel turns them in place.
+void Rotate(at::Tensor& queries, at::Tensor& keys, const RotaryTables& tables);
 
 }  // namespace foretell::zoo

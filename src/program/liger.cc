@@ -43,31 +43,35 @@ struct RmsNormFunction : Function<RmsNormFunction> {
     return results[0];
   }
 
-  static Tensors backward(AutogradContext* context, Tensors gradients) {
+  static Tensors backward(AutogradContext* context, const Tensors& gradients) {
     const Tensors saved = context->get_saved_variables();
     return Launch("liger::rms_norm_backward",
                   {gradients[0].contiguous(), saved[0], saved[1], saved[2]});
   }
 };
 
-/// Turns a copy if `x` lies in another order.
-at::Tensor Turned(const at::Tensor& x, const at::Tensor& cosine,
-                  const at::Tensor& sine) {
-  const at::Tensor by_tokens = x.transpose(1, 2).contiguous();
-  Launch("liger::rope_", {by_tokens, cosine, sine});
-  return by_tokens.transpose(1, 2);
+/// Of copies, for operands in another layout.
+Tensors Rotated(const at::Tensor& queries, const at::Tensor& keys,
+                const at::Tensor& cosine, const at::Tensor& sine) {
+  const at::Tensor q = queries.transpose(1, 2).contiguous();
+  const at::Tensor k = keys.transpose(1, 2).contiguous();
+  Launch("liger::rope_", {q, k, cosine, sine});
+  return {q.transpose(1, 2), k.transpose(1, 2)};
 }
 
 struct RopeFunction : Function<RopeFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
-                            const at::Tensor& cosine, const at::Tensor& sine) {
+  static Tensors forward(AutogradContext* context, const at::Tensor& queries,
+                         const at::Tensor& keys, const at::Tensor& cosine,
+                         const at::Tensor& sine) {
     context->save_for_backward({cosine, sine});
-    return Turned(x, cosine, sine);
+    return Rotated(queries, keys, cosine, sine);
   }
 
-  static Tensors backward(AutogradContext* context, Tensors gradients) {
+  static Tensors backward(AutogradContext* context, const Tensors& gradients) {
     const Tensors saved = context->get_saved_variables();
-    return {Turned(gradients[0], saved[0], saved[1]), {}, {}};
+    Tensors results = Rotated(gradients[0], gradients[1], saved[0], saved[1]);
+    results.resize(4);
+    return results;
   }
 };
 
@@ -79,7 +83,7 @@ struct SwiGluFunction : Function<SwiGluFunction> {
     return Launch("liger::swiglu", {a, b})[0];
   }
 
-  static Tensors backward(AutogradContext* context, Tensors gradients) {
+  static Tensors backward(AutogradContext* context, const Tensors& gradients) {
     const Tensors saved = context->get_saved_variables();
     return Launch("liger::swiglu_backward",
                   {gradients[0].contiguous(), saved[0], saved[1]});
@@ -97,7 +101,8 @@ struct CrossEntropyFunction : Function<CrossEntropyFunction> {
     return at::sum(losses);
   }
 
-  static Tensors backward(AutogradContext* context, Tensors /*gradients*/) {
+  static Tensors backward(AutogradContext* context,
+                          const Tensors& /*gradients*/) {
     return {context->get_saved_variables()[0], {}};
   }
 };
@@ -140,9 +145,11 @@ class HeadLoop {
     gradient_.narrow(0, first, rows)
         .copy_(at::matmul(logits_gradient_, weight_));
     if (!weight_gradient_.defined()) return;
-    transposed_ = logits_.t();
-    in_floats ? void(weight_gradient_.addmm_(transposed_, chunk))
-              : AddProduct(chunk);
+    if (in_floats) {
+      weight_gradient_.addmm_(logits_.t(), chunk);
+    } else {
+      AddProduct(chunk);
+    }
   }
 
   at::Tensor Loss() const { return at::sum(losses_); }
@@ -152,6 +159,7 @@ class HeadLoop {
   /// Liger's sum of products, in f32 for 16-bit operands (PyTorch 2.8 and
   /// later), else with the product in memory.
   void AddProduct(const at::Tensor& chunk) {
+    transposed_ = logits_.t();
     const at::ScalarType type = transposed_.scalar_type();
     if (weight_gradient_.scalar_type() == at::kFloat && type != at::kFloat) {
       const at::Tensor right = chunk.to(type);
@@ -187,7 +195,8 @@ struct LinearCrossEntropyFunction : Function<LinearCrossEntropyFunction> {
     return loop.Loss();
   }
 
-  static Tensors backward(AutogradContext* context, Tensors /*gradients*/) {
+  static Tensors backward(AutogradContext* context,
+                          const Tensors& /*gradients*/) {
     const Tensors saved = context->get_saved_variables();
     return {saved[0], saved[1], {}, {}};
   }
@@ -199,9 +208,11 @@ at::Tensor RmsNorm(const at::Tensor& x, const at::Tensor& weight) {
   return RmsNormFunction::apply(x, weight);
 }
 
-at::Tensor Rotate(const at::Tensor& x, const at::Tensor& cosine,
-                  const at::Tensor& sine) {
-  return RopeFunction::apply(x, cosine, sine);
+void Rotate(at::Tensor& queries, at::Tensor& keys, const at::Tensor& cosine,
+            const at::Tensor& sine) {
+  const Tensors rotated = RopeFunction::apply(queries, keys, cosine, sine);
+  queries = rotated[0];
+  keys = rotated[1];
 }
 
 at::Tensor SwiGlu(const at::Tensor& gate, const at::Tensor& up) {

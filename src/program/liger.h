@@ -11,11 +11,11 @@ namespace foretell::liger {
 /// `x` and 4 bytes per row; the gradient of `x` replaces that of the result.
 at::Tensor RmsNorm(const at::Tensor& x, const at::Tensor& weight);
 
-/// x [batch, heads, tokens, width] turned in place by rotary positions, in the
-/// layout [batch, tokens, heads, width], to which it is copied if it is in
-/// another; the gradient likewise. Liger turns queries and keys in one launch.
-at::Tensor Rotate(const at::Tensor& x, const at::Tensor& cosine,
-                  const at::Tensor& sine);
+/// Turns queries and keys [batch, heads, tokens, width] in place by rotary
+/// positions, in the layout [batch, tokens, heads, width], to which they are
+/// copied if they lie in another; their gradients likewise.
+void Rotate(at::Tensor& queries, at::Tensor& keys, const at::Tensor& cosine,
+            const at::Tensor& sine);
 
 /// silu(gate) ⊙ up. Keeps both operands, which their gradients replace.
 at::Tensor SwiGlu(const at::Tensor& gate, const at::Tensor& up);

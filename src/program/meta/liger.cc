@@ -20,7 +20,8 @@ constexpr const char* kLigerSchemas[] = {
     "rms_norm(Tensor input, Tensor weight) -> (Tensor, Tensor)",
     "rms_norm_backward(Tensor(a!) grad, Tensor input, Tensor weight, "
     "Tensor rstd) -> (Tensor(a!), Tensor)",
-    "rope_(Tensor(a!) input, Tensor cosine, Tensor sine) -> Tensor(a!)",
+    "rope_(Tensor(a!) queries, Tensor(b!) keys, Tensor cosine, Tensor sine) -> "
+    "(Tensor(a!), Tensor(b!))",
     "swiglu(Tensor gate, Tensor up) -> Tensor",
     "swiglu_backward(Tensor grad, Tensor(a!) gate, Tensor(b!) up) -> "
     "(Tensor(a!), Tensor(b!))",
