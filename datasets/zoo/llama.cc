@@ -45,8 +45,8 @@ struct LlamaConfig {
   /// Tokens: in decode those in the cache before the step; in prefill those
   /// that it has room for (0: the prompt).
   std::int64_t cache = 0;
-  /// In prefill, logits of every token and once more in 32 bits, as
-  /// transformers before 4.45 returned them.
+  /// Except in decode, logits of every token and once more in 32 bits, as
+  /// transformers before 4.45 returned them; its loss copied all but the last.
   bool all_logits = false;
   std::int64_t seq = 512;  ///< Tokens; ignored in decode, which has one.
 
@@ -248,14 +248,20 @@ class Llama final : public Network {
   std::optional<NamedLoss> Loss(
       const std::vector<at::Tensor>& inputs,
       const std::vector<at::Tensor>& outputs) const override {
-    if (!LossHasHead()) {
-      return CrossEntropyOfTokens(outputs.front(), inputs.front());
-    }
+    if (!LossHasHead()) return OfLogits(outputs.front(), inputs.front());
     const at::Tensor& head = config_.tied_head ? words_->weight : head_->weight;
     return CrossEntropyOfStates(outputs.front(), head, inputs.front());
   }
 
  private:
+  /// Each token's logits with the next token in the older code.
+  NamedLoss OfLogits(const at::Tensor& logits, const at::Tensor& tokens) const {
+    if (!config_.all_logits) return CrossEntropyOfTokens(logits, tokens);
+    const std::int64_t known = tokens.size(1) - 1;
+    return CrossEntropyOfTokens(logits.narrow(1, 0, known).contiguous(),
+                                tokens.narrow(1, 1, known));
+  }
+
   Pass Begin(const std::vector<at::Tensor>& inputs, const at::Tensor& words) {
     Pass pass;
     if (config_.IsDecoding()) {
@@ -303,8 +309,8 @@ std::shared_ptr<Network> LlamaConfig::Make() const {
   Require(
       phase != "forward" || cache == 0,
       fmt::format("cache={}: a forward pass has no cache, see phase", cache));
-  Require(!all_logits || phase == "prefill",
-          fmt::format("all_logits=true changes prefill, not phase={}", phase));
+  Require(!all_logits || !IsDecoding(),
+          "all_logits=true: phase=decode has the logits of one token");
   RequirePositions(Tokens(), positions);
   Require(cache == 0 || (Room() >= Tokens() && Room() <= positions),
           fmt::format("cache={}: {} tokens do not fit, or it exceeds "

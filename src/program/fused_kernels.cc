@@ -10,6 +10,7 @@
 #include "foretell/error.h"
 #include "src/core/parse_number.h"
 #include "src/program/liger.h"
+#include "src/program/operand_checks.h"
 
 namespace foretell {
 namespace {
@@ -167,8 +168,9 @@ bool FusedKernelScope::Intercept(const c10::OperatorHandle& op,
   const std::size_t first = stack.size() - op.schema().arguments().size();
   for (const ReplacedRow& row : kReplaced) {
     if (op.operator_name().name != row.name) continue;
-    const bool chosen = (current_kernels->chosen_ & Bit(row.kernel)) != 0;
-    return chosen && row.run(stack, first) && Takes(row.kernel);
+    if ((current_kernels->chosen_ & Bit(row.kernel)) == 0) return false;
+    RequireOperandsFit(op, stack);
+    return row.run(stack, first) && Takes(row.kernel);
   }
   return false;
 }

@@ -176,6 +176,21 @@ TEST(Llama, CutsTheLossIntoChunks) {
   }
 }
 
+TEST(Llama, CopiesLogitsForTheLossAsOlderCodeDid) {
+  const Trace trace = TraceZoo(
+      "llama?width=48&depth=1&heads=4&kv_heads=2&inner=96&vocabulary=1000&"
+      "seq=16&all_logits=true",
+      2, {.run = {.mode = Mode::kTraining, .precision = Precision::kBf16}});
+  const auto count = [&](std::int64_t bytes) {
+    return std::ranges::count(trace.graph.storages(), bytes, &Storage::bytes);
+  };
+  // Of either step: logits in 16 and 32 bits, and their gradients.
+  EXPECT_EQ(count(kAllLogits / 2), 2 * 2);
+  EXPECT_EQ(count(kAllLogits), 2 * 2);
+  // The copy, its logarithm, and the gradients of both.
+  EXPECT_EQ(count(2 * 15 * 1000 * 4), 2 * 4);
+}
+
 TEST(Llama, OverwritesLogitsByTheirGradient) {
   const auto logits = [](const Trace& trace) {
     return std::ranges::count(trace.graph.storages(), kAllLogits,
@@ -192,7 +207,7 @@ TEST(Llama, RefusesWhatHasNoPass) {
       {"llama?cache=8", "cache=8: a forward pass has no cache"},
       {"llama?phase=prefill&cache=8", "cache=8: 512 tokens do not fit"},
       {"llama?phase=decode&cache=4096", "exceeds positions=4096"},
-      {"llama?all_logits=true", "all_logits=true changes prefill"},
+      {"llama?phase=decode&all_logits=true", "has the logits of one token"},
       {"llama?kv_heads=5", "heads=32 is not a multiple of kv_heads=5"},
       {"llama?seq=5000", "seq=5000"},
   };
