@@ -102,6 +102,7 @@ FusedKernelScope::FusedKernelScope(const TraceOptions& options) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   RequireFits(options);
+  must_be_used_ = options.run.mode == Mode::kTraining;
   if (!choices_.empty()) current_kernels = this;
 }
 
@@ -177,7 +178,7 @@ bool FusedKernelScope::Intercept(const c10::OperatorHandle& op,
 
 void FusedKernelScope::RequireUse() const {
   for (const Choice& choice : choices_) {
-    if ((choice.kernels & used_) != 0) continue;
+    if (!must_be_used_ || (choice.kernels & used_) != 0) continue;
     RefuseKernels(fmt::format(
         "kernels '{}' replace nothing: of a file they replace the operators "
         "rms_norm and cross_entropy_loss, of the zoo what its LLaMA-like "

@@ -49,7 +49,8 @@ class FusedKernelScope {
   static bool Intercept(const c10::OperatorHandle& op,
                         torch::jit::Stack& stack);
 
-  /// Throws Error(kInvalidArgument) with the first name that replaced nothing.
+  /// Throws Error(kInvalidArgument) with the first name that replaced nothing
+  /// in training; inference has no loss.
   void RequireUse() const;
 
  private:
@@ -65,6 +66,7 @@ class FusedKernelScope {
   unsigned chosen_ = 0;
   unsigned used_ = 0;
   std::int64_t chunks_ = 0;
+  bool must_be_used_ = false;
 };
 
 }  // namespace foretell
