@@ -246,6 +246,7 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.loop.input_grad);
   writer.Text(ToString(options.loop.quantize));
   writer.Text(options.loop.recompute);
+  writer.Text(options.loop.kernels);
   PutParallel(writer, options.loop.parallel);
 }
 
@@ -269,6 +270,7 @@ TraceOptions TakeOptions(ByteReader& reader) {
     options.loop.quantize = ParseQuantize("a request", text);
   }
   options.loop.recompute = reader.Text();
+  options.loop.kernels = reader.Text();
   options.loop.parallel = TakeParallel(reader);
   return options;
 }

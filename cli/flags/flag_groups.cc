@@ -76,6 +76,7 @@ constexpr GroupRow kRows[] = {
     {"--input-grad", kAdvanced},
     {"--jobs", kAdvanced},
     {"--keep-result", kAdvanced},
+    {"--kernels", kAdvanced},
     {"--late-zero-grad", kAdvanced},
     {"--link", kAdvanced},
     {"--method", kAdvanced},

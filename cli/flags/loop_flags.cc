@@ -78,6 +78,11 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
       "--recompute", loop.recompute,
       "Activation checkpointing of the modules at this path, e.g. 'blocks.*', "
       "or auto: the numbered modules that save most");
+  command.add_option(
+      "--kernels", loop.kernels,
+      "Kernels of other libraries, one or several of liger, rms-norm, rope, "
+      "swiglu, cross-entropy, fused-linear-cross-entropy, "
+      "chunked-cross-entropy:8, foak, foak-liger");
   command.add_option_function<std::string>(
       "--parallel",
       [&loop](const std::string& text) {
@@ -114,6 +119,9 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
   if (loop.input_grad) words.emplace_back("--input-grad");
   if (!loop.recompute.empty()) {
     words.push_back(fmt::format("--recompute {}", loop.recompute));
+  }
+  if (!loop.kernels.empty()) {
+    words.push_back(fmt::format("--kernels {}", loop.kernels));
   }
   if (loop.parallel != ParallelSpec{}) {
     words.push_back(fmt::format("--parallel {}", ToString(loop.parallel)));

@@ -10,8 +10,8 @@
 namespace foretell::cli {
 
 /// Adds --foreach, --fused, --set-to-none, --late-zero-grad, --keep-result,
-/// --accumulate, --trainable, --lora, --input-grad, --recompute and --parallel:
-/// how a loop is written. `loop` must outlive the command.
+/// --accumulate, --trainable, --lora, --input-grad, --recompute, --kernels and
+/// --parallel: how a loop is written. `loop` must outlive the command.
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop);
 
 /// The flags that state or change a default of PyTorch: "--foreach off".

@@ -129,7 +129,8 @@ class Llama final : public Network {
   }
 
   /// tokens: i64[batch, seq], in decode with the cache; returns logits [batch,
-  /// tokens, vocabulary], after prefill with the cache.
+  /// tokens, vocabulary], after prefill with the cache; the last states if the
+  /// loss has the head.
   std::vector<at::Tensor> Run(const std::vector<at::Tensor>& inputs) override {
     Require(!is_training() || config_.phase == "forward",
             fmt::format("phase={}: training has forward only", config_.phase));
@@ -141,6 +142,7 @@ class Llama final : public Network {
       y = block->forward(y, pass);
     }
     y = norm_->forward(y);
+    if (is_training() && LossHasHead()) return {y};
     y = Logits(y);
     if (config_.phase != "prefill") return {y};
     return {y, pass.cache};
@@ -151,6 +153,10 @@ class Llama final : public Network {
       const std::vector<at::Tensor>& outputs) const override {
     const at::Tensor& logits = outputs.front();
     const at::Tensor& tokens = inputs.front();
+    if (LossHasHead()) {
+      return CrossEntropyOfStates(
+          logits, config_.tied_head ? words_->weight : head_->weight, tokens);
+    }
     if (!config_.shift_logits) return CrossEntropyOfTokens(logits, tokens);
     // ForCausalLMLoss of transformers 4.46 to 4.48, and the models before it.
     const std::int64_t pairs = tokens.size(1) - 1;

@@ -11,6 +11,8 @@
 #include <limits>
 
 #include "datasets/zoo/module_scope.h"
+#include "src/program/fused_kernels.h"
+#include "src/program/liger.h"
 
 namespace foretell::zoo {
 namespace {
@@ -104,8 +106,13 @@ at::Tensor GroupedAttention::forward(const at::Tensor& x,
   at::Tensor fused;  // Lives until the end, as in Python.
   if (config_.fused_qkv) fused = qkv_->forward(x);
   States states = fused.defined() ? Split(fused) : Project(x);
-  states.q = Turn(states.q, pass.rotary);
-  states.k = Turn(states.k, pass.rotary);
+  if (pass.rotary.cosine.defined() && config_.rotary_share == 1 &&
+      FusedKernelScope::Takes(FusedKernel::kRope)) {
+    liger::Rotate(states.q, states.k, pass.rotary.cosine, pass.rotary.sine);
+  } else {
+    states.q = Turn(states.q, pass.rotary);
+    states.k = Turn(states.k, pass.rotary);
+  }
   if (pass.cache.defined()) {
     const at::Tensor own = pass.cache.select(0, layer_);
     states.k = Append(states.k, own.select(0, 0), pass.cached);

@@ -9,6 +9,8 @@
 #include <tuple>
 
 #include "datasets/zoo/module_scope.h"
+#include "src/program/fused_kernels.h"
+#include "src/program/liger.h"
 
 namespace foretell::zoo {
 namespace {
@@ -66,6 +68,9 @@ at::Tensor DecoderMlp::Inner(const at::Tensor& x) {
     return parts[1] * activate_(parts[0]);
   }
   at::Tensor y = (gate_ ? gate_ : up_)->forward(x);
+  if (gate_ && FusedKernelScope::Takes(FusedKernel::kSwiGlu)) {
+    return liger::SwiGlu(y, up_->forward(x));
+  }
   y = activate_(y);
   if (!gate_) return y;
   const at::Tensor up = up_->forward(x);

@@ -38,6 +38,16 @@ class Network : public torch::nn::Module {
 NamedLoss CrossEntropyOfTokens(const at::Tensor& logits,
                                const at::Tensor& tokens);
 
+/// True if a training step's loss multiplies by the head's matrix itself: the
+/// network must then return its last states instead of logits.
+bool LossHasHead();
+
+/// Cross entropy of `states` [batch, tokens, width] times `head` [vocabulary,
+/// width] with the classes `tokens` i64[batch, tokens], by parts of the tokens.
+/// Requires LossHasHead().
+NamedLoss CrossEntropyOfStates(const at::Tensor& states, const at::Tensor& head,
+                               const at::Tensor& tokens);
+
 /// A network from one tensor to one tensor.
 class UnaryNetwork : public Network {
  public:

@@ -5,6 +5,8 @@
 
 #include "datasets/zoo/family.h"
 #include "datasets/zoo/module_scope.h"
+#include "src/program/fused_kernels.h"
+#include "src/program/liger.h"
 
 namespace foretell::zoo {
 namespace {
@@ -34,6 +36,9 @@ at::Tensor TokenNorm::forward(const at::Tensor& x) {
   const ModuleScope scope(*this);
   if (kind_ == NormKind::kLayer) {
     return at::layer_norm(x, {x.size(-1)}, weight_, bias_, kTokenNormEpsilon);
+  }
+  if (FusedKernelScope::Takes(FusedKernel::kRmsNorm)) {
+    return liger::RmsNorm(x, weight_);
   }
   at::Tensor y = x.to(at::kFloat);
   at::Tensor variance = at::pow(y, 2);

@@ -45,6 +45,11 @@ struct TrainingLoop {
   /// Blocks to recompute in the backward pass, see RecomputeBlocks; empty:
   /// none.
   std::string recompute = {};
+  /// Kernels of other libraries instead of PyTorch's operators, separated by
+  /// commas: "liger", "rms-norm", "rope", "swiglu", "cross-entropy",
+  /// "fused-linear-cross-entropy", "chunked-cross-entropy:8", "foak",
+  /// "foak-liger"; empty: none.
+  std::string kernels = {};
   ParallelSpec parallel = {};  ///< How GPUs share the step; one by default.
 
   bool operator==(const TrainingLoop&) const = default;

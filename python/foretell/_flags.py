@@ -51,6 +51,7 @@ class Options(TypedDict, total=False):
     input_grad: bool
     recompute: Union[str, None]
     gradient_checkpointing: bool
+    kernels: str
     parallel: str
     link: float
     expandable_segments: bool

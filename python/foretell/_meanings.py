@@ -37,6 +37,7 @@ OPTIONS: dict[str, str] = {
     "input_grad": "True: inputs of floating point require gradients in training",
     "recompute": 'activation checkpointing: "auto", or paths of modules: "blocks.*"; '
                  "also gradient_checkpointing=True",
+    "kernels": 'of other libraries instead of PyTorch\'s: "liger", "rms-norm,rope"',
     "accumulate": "batches whose gradients are added up before the optimizer runs",
     "parallel": 'how GPUs share the step: "ddp:8", "fsdp:8"',
     "link": "GB/s between GPUs, for parallel=",

@@ -91,7 +91,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
     {OpKind::kLayerNorm, "layer_norm native_layer_norm"},
     {OpKind::kGroupNorm, "group_norm native_group_norm"},
     {OpKind::kInstanceNorm, "instance_norm"},
-    {OpKind::kRmsNorm, "rms_norm _fused_rms_norm"},
+    {OpKind::kRmsNorm, "rms_norm _fused_rms_norm liger::rms_norm"},
     {OpKind::kLocalResponseNorm, "local_response_norm"},
     {OpKind::kNormBackward,
      "native_batch_norm_backward batch_norm_backward "
@@ -99,6 +99,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "_batch_norm_impl_index_backward cudnn_batch_norm_backward "
      "miopen_batch_norm_backward native_layer_norm_backward "
      "native_group_norm_backward _fused_rms_norm_backward "
+     "liger::rms_norm_backward "
      "_weight_norm_interface_backward "
      "_weight_norm_differentiable_backward"},
     {OpKind::kSoftmax,
@@ -109,7 +110,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "_masked_softmax_backward"},
     {OpKind::kRelu, "relu"},
     {OpKind::kGelu, "gelu"},
-    {OpKind::kSilu, "silu"},
+    {OpKind::kSilu, "silu liger::swiglu"},
     {OpKind::kSigmoid, "sigmoid special_expit"},
     {OpKind::kTanh, "tanh"},
     {OpKind::kHardActivation,
@@ -117,14 +118,15 @@ inline constexpr OpKindRow kOpKindRows[] = {
     {OpKind::kOtherActivation,
      "leaky_relu elu selu celu prelu _prelu_kernel mish softplus softshrink "
      "threshold log_sigmoid log_sigmoid_forward glu rrelu "
-     "rrelu_with_noise rrelu_with_noise_functional logit special_logit"},
+     "rrelu_with_noise rrelu_with_noise_functional logit special_logit "
+     "liger::rope"},
     {OpKind::kActivationBackward,
      "threshold_backward gelu_backward silu_backward sigmoid_backward "
      "tanh_backward hardtanh_backward hardswish_backward hardsigmoid_backward "
      "hardshrink_backward leaky_relu_backward elu_backward mish_backward "
      "softplus_backward softshrink_backward log_sigmoid_backward glu_backward "
      "rrelu_with_noise_backward _prelu_kernel_backward logit_backward "
-     "infinitely_differentiable_gelu_backward"},
+     "infinitely_differentiable_gelu_backward liger::swiglu_backward"},
     {OpKind::kMaxPool,
      "max_pool1d max_pool2d max_pool3d max_pool1d_with_indices "
      "max_pool2d_with_indices max_pool3d_with_indices adaptive_max_pool1d "
@@ -322,7 +324,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "multilabel_margin_loss multilabel_margin_loss_forward "
      "multilabel_margin_loss_backward soft_margin_loss "
      "soft_margin_loss_backward triplet_margin_loss cosine_embedding_loss "
-     "poisson_nll_loss"},
+     "poisson_nll_loss liger::cross_entropy"},
     {OpKind::kOptimizerUpdate,
      "_fused_adam _fused_adamw _fused_sgd _fused_adagrad "
      "_amp_foreach_non_finite_check_and_unscale _amp_update_scale"},

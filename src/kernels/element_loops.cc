@@ -106,6 +106,7 @@ constexpr auto kLoopRows = std::to_array<LoopRow>({
     {"embedding_bag",         ElementLoop::kBagged, &Bagged},  // EmbeddingBag.cu
     {"_embedding_bag",        ElementLoop::kBagged, &Bagged},
     {"_embedding_bag_forward_only", ElementLoop::kBagged, &Bagged},
+    {"liger::rms_norm_backward", ElementLoop::kRowByRow},  // ops/rms_norm.py
 });
 // clang-format on
 

@@ -77,6 +77,7 @@ enum class ElementLoop : std::uint8_t {
   kGathered,   ///< Reads at given indices.
   kAtomic,     ///< Adds at given indices.
   kBagged,     ///< Sums rows at given indices.
+  kRowByRow,   ///< A block per multiprocessor goes from row to row.
   kPicked,     ///< A block reads an element of each row.
 };
 

@@ -23,6 +23,7 @@
 #include "foretell/error.h"
 #include "src/program/autocast.h"
 #include "src/program/call_checks.h"
+#include "src/program/fused_kernels.h"
 #include "src/program/host_operators.h"
 #include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
@@ -73,7 +74,8 @@ void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   const bool inside =
       current_recorder != nullptr && current_recorder->is_inside();
   if (!inside && (LoraAdapters::Intercept(op, *stack) ||
-                  QuantizedWeights::Intercept(op, *stack))) {
+                  QuantizedWeights::Intercept(op, *stack) ||
+                  FusedKernelScope::Intercept(op, *stack))) {
     return;
   }
   if (AutocastRegion::Intercept(op, keys, *stack)) return;

@@ -29,6 +29,7 @@
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
 #include "src/program/channels_last.h"
+#include "src/program/fused_kernels.h"
 #include "src/program/grad_mode.h"
 #include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
@@ -635,9 +636,12 @@ Trace TraceProgram(const Program& program,
     RequireLoopFits(options.loop);
     RequireParallelFits(options);
     RequireQuantizable(options);
-    return Tracer(program, inputs, options,
-                  NamesToQuantize(program, inputs, options))
-        .Run();
+    const std::set<std::string> quantized =
+        NamesToQuantize(program, inputs, options);
+    const FusedKernelScope kernels(options);
+    Trace trace = Tracer(program, inputs, options, quantized).Run();
+    kernels.RequireUse();
+    return trace;
   } catch (const Error& error) {
     const bool named =
         std::string_view(error.what()).starts_with(program.name());

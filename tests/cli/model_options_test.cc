@@ -315,7 +315,7 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
       ParseModel(
           "a.pt2 --mode training --foreach off --fused on --set-to-none off "
           "--late-zero-grad --accumulate 4 --lora r=16,targets=q|v{1,2} "
-          "--recompute blocks.*")
+          "--recompute blocks.* --kernels rope,swiglu")
           .ToStep({})
           .options.loop;
   EXPECT_EQ(loop.foreach, false);
@@ -325,6 +325,7 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
   EXPECT_EQ(loop.accumulation, 4);
   EXPECT_EQ(loop.lora, (LoraSpec{16, "q|v{1,2}"}));
   EXPECT_EQ(loop.recompute, "blocks.*");
+  EXPECT_EQ(loop.kernels, "rope,swiglu");
   EXPECT_EQ(ParseModel("a.pt2 --mode training").ToStep({}).options.loop,
             TrainingLoop{});
   EXPECT_TRUE(

@@ -215,6 +215,15 @@ TEST_F(ThreadLoops, OfABagCountTheRowsThatItSums) {
   EXPECT_EQ(kernel.bytes_weight, 96 * 64 * 4);
 }
 
+TEST_F(ThreadLoops, OfTheGradientOfLigersNormGoFromRowToRow) {
+  EXPECT_DOUBLE_EQ(
+      CyclesOf("%d = input f16[64,256]\n%x = input f16[64,256]\n"
+               "%w = parameter f16[256]\n%r = input f32[64]\n"
+               "%g, %v = liger::rms_norm_backward(%d, %x, %w, %r) : "
+               "f16[64,256], f16[256]\n"),
+      64 * 256 * 1.6 / 100);
+}
+
 TEST_F(ThreadLoops, OfALossGoOverAllRowsInOneBlock) {
   const auto kernel = [](TorchVersion torch) {
     return KernelsOf(

@@ -12,6 +12,7 @@ std::vector<Family> AllFamilies() {
           {"embedding", EmbeddingKernels()},
           {"fft", FftKernels()},
           {"indexing", IndexingKernels()},
+          {"liger", LigerKernels()},
           {"linalg", LinalgKernels()},
           {"loss", LossKernels()},
           {"multi_head", MultiHeadKernels()},

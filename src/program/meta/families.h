@@ -27,6 +27,7 @@ std::span<const KernelRow> DropoutKernels();
 std::span<const KernelRow> EmbeddingKernels();
 std::span<const KernelRow> FftKernels();
 std::span<const KernelRow> IndexingKernels();
+std::span<const KernelRow> LigerKernels();
 std::span<const KernelRow> LinalgKernels();
 std::span<const KernelRow> LossKernels();
 std::span<const KernelRow> MultiHeadKernels();

@@ -265,6 +265,7 @@ constexpr KernelRow kLinalgKernels[] = {
     {"mm.dtype", TypedProduct},
     {"bmm.dtype", TypedProduct},
     {"addmm.dtype", TypedProduct},
+    {"addmm.dtype_out", TypedProduct},
     {"baddbmm.dtype", TypedProduct},
     {"_weight_int4pack_mm", Int4Product},
     {"_weight_int8pack_mm", Int8Product},

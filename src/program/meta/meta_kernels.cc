@@ -19,6 +19,7 @@
 
 #include "src/program/meta/detection.h"
 #include "src/program/meta/families.h"
+#include "src/program/meta/liger.h"
 #include "src/program/meta/quantized.h"
 
 namespace foretell {
@@ -104,6 +105,7 @@ class Registry {
   Registry() {
     meta::DefineTorchvisionOperators(libraries_);
     meta::DefineQuantizedOperators(libraries_);
+    meta::DefineLigerOperators(libraries_);
     const Schemas schemas;
     for (const meta::Family& family : meta::AllFamilies()) {
       for (const KernelRow& row : family.rows) {

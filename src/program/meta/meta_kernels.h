@@ -17,7 +17,7 @@ namespace foretell {
 /// those that it composes of others keep the composite, except the overrides
 /// which the same page lists. Operators that it does not know are skipped.
 /// torchvision's operators are defined, too, unless torchvision itself is
-/// loaded.
+/// loaded, and operators for Liger's kernels.
 ///
 /// May be called any number of times from any thread; the first call works and
 /// the kernels stay for the life of the process.

@@ -14,6 +14,7 @@ set(FORETELL_META_SOURCES
     meta/families.cc
     meta/fft.cc
     meta/indexing.cc
+    meta/liger.cc
     meta/linalg.cc
     meta/loss.cc
     meta/meta_kernels.cc

@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "tests/datasets/zoo/transformers_test.h"
 #include "tests/graph/expect_error.h"
 
@@ -115,6 +120,70 @@ TEST(Llama, CopiesNothingWithoutACache) {
   const Trace trace = TraceZoo("llama?depth=2&seq=8", 1);
   for (const Node& node : trace.graph.nodes()) EXPECT_NE(node.target, "copy_");
   EXPECT_EQ(FirstAttention(trace).Int("is_causal", 0), 1);
+}
+
+Trace TrainSmall(const std::string& kernels) {
+  return TraceZoo(
+      "llama?width=64&depth=2&heads=4&kv_heads=2&inner=96&vocabulary=1000&"
+      "seq=16",
+      2, {.run = {.mode = Mode::kTraining}, .loop = {.kernels = kernels}});
+}
+
+/// Operators of that name and phase.
+std::int64_t CallsOf(const Trace& trace, std::string_view target,
+                     Phase phase = Phase::kForward) {
+  return std::ranges::count_if(trace.graph.nodes(), [&](const Node& node) {
+    return node.target == target && node.phase == phase;
+  });
+}
+
+/// The most bytes of a storage that a forward or backward pass makes.
+std::int64_t LargestMade(const Trace& trace) {
+  std::int64_t largest = 0;
+  for (const Storage& storage : trace.graph.storages()) {
+    const bool is_made = storage.role == TensorRole::kActivation ||
+                         storage.role == TensorRole::kSaved ||
+                         storage.role == TensorRole::kBackwardTemporary;
+    if (is_made) largest = std::max(largest, storage.bytes);
+  }
+  return largest;
+}
+
+constexpr std::int64_t kAllLogits = 2 * 16 * 1000 * 4;
+
+TEST(Llama, TrainsWithLigersKernels) {
+  const Trace trace = TrainSmall("liger");
+  EXPECT_EQ(CallsOf(trace, "liger::rms_norm"), 2 * 2 + 1);
+  EXPECT_EQ(CallsOf(trace, "liger::rms_norm_backward", Phase::kBackward), 5);
+  EXPECT_EQ(CallsOf(trace, "liger::rope_"), 2);
+  EXPECT_EQ(CallsOf(trace, "liger::rope_", Phase::kBackward), 2);
+  EXPECT_EQ(CallsOf(trace, "liger::swiglu"), 2);
+  EXPECT_EQ(CallsOf(trace, "liger::swiglu_backward", Phase::kBackward), 2);
+  // 32 rows by 16 = ceil(1000 / 64) are 2 at a time.
+  EXPECT_EQ(CallsOf(trace, "liger::cross_entropy_"), 16);
+  EXPECT_EQ(trace.loss, "cross entropy over 1000 classes, in parts");
+  // The product that is added to the gradient of the head.
+  EXPECT_EQ(LargestMade(trace), 1000 * 64 * 4);
+  EXPECT_EQ(trace.outputs.front().type.shape,
+            (std::vector<std::int64_t>{2, 16, 64}));
+}
+
+TEST(Llama, CutsTheLossIntoChunks) {
+  const Trace trace = TrainSmall("chunked-cross-entropy:4");
+  EXPECT_EQ(CallsOf(trace, "cross_entropy_loss"), 4);
+  for (const Storage& storage : trace.graph.storages()) {
+    EXPECT_NE(storage.bytes, kAllLogits);
+  }
+}
+
+TEST(Llama, OverwritesLogitsByTheirGradient) {
+  const auto logits = [](const Trace& trace) {
+    return std::ranges::count(trace.graph.storages(), kAllLogits,
+                              &Storage::bytes);
+  };
+  // Two steps of logits instead of logits, their logarithms and two gradients.
+  EXPECT_EQ(logits(TrainSmall("cross-entropy")), 2);
+  EXPECT_GT(logits(TrainSmall("")), 4);
 }
 
 TEST(Llama, RefusesWhatHasNoPass) {

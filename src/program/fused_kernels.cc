@@ -1,0 +1,190 @@
+#include "src/program/fused_kernels.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "foretell/error.h"
+#include "src/core/parse_number.h"
+#include "src/program/liger.h"
+#include "src/program/operand_checks.h"
+
+namespace foretell {
+namespace {
+
+thread_local FusedKernelScope* current_kernels = nullptr;
+
+constexpr unsigned Bit(FusedKernel kernel) {
+  return static_cast<unsigned>(kernel);
+}
+
+constexpr unsigned kNormAndRope =
+    Bit(FusedKernel::kRmsNorm) | Bit(FusedKernel::kRope);
+constexpr unsigned kLossesWithHead = Bit(FusedKernel::kLinearCrossEntropy) |
+                                     Bit(FusedKernel::kFloatLinearCrossEntropy);
+
+struct KernelName {
+  std::string_view name;
+  unsigned kernels;
+};
+
+/// `liger` is what apply_liger_kernel_to_llama of Liger 0.8.2 replaces unless
+/// told otherwise (src/liger_kernel/transformers/monkey_patch.py); `foak` the
+/// fast kernels of fms-acceleration 876e2ed, which are unsloth's and keep and
+/// write the same tensors as Liger's.
+constexpr KernelName kKernelNames[] = {
+    {"liger", kNormAndRope | Bit(FusedKernel::kSwiGlu) |
+                  Bit(FusedKernel::kLinearCrossEntropy)},
+    {"rms-norm", Bit(FusedKernel::kRmsNorm)},
+    {"rope", Bit(FusedKernel::kRope)},
+    {"swiglu", Bit(FusedKernel::kSwiGlu)},
+    {"cross-entropy", Bit(FusedKernel::kCrossEntropy)},
+    {"fused-linear-cross-entropy", Bit(FusedKernel::kLinearCrossEntropy)},
+    {"foak", kNormAndRope | Bit(FusedKernel::kCrossEntropy)},
+    {"foak-liger", kNormAndRope | Bit(FusedKernel::kFloatLinearCrossEntropy)},
+};
+/// With a number after it.
+constexpr std::string_view kChunked = "chunked-cross-entropy:";
+
+[[noreturn]] void RefuseKernels(const std::string& message) {
+  throw Error(ErrorCode::kInvalidArgument, message);
+}
+
+/// One of the last dimension, with a weight.
+bool RunRmsNorm(torch::jit::Stack& stack, std::size_t first) {
+  const c10::IValue& weight = stack[first + 2];
+  if (stack[first + 1].toIntVector().size() != 1 || !weight.isTensor() ||
+      !weight.toTensor().defined()) {
+    return false;
+  }
+  at::Tensor result =
+      liger::RmsNorm(stack[first].toTensor(), weight.toTensor());
+  stack.resize(first);
+  stack.emplace_back(std::move(result));
+  return true;
+}
+
+/// The mean, or sum, of losses of rows of logits by their classes.
+bool RunCrossEntropy(torch::jit::Stack& stack, std::size_t first) {
+  const at::Tensor logits = stack[first].toTensor();
+  const at::Tensor classes = stack[first + 1].toTensor();
+  const std::int64_t reduction = stack[first + 3].toInt();
+  if (logits.dim() != 2 || classes.dim() != 1 || reduction == 0) return false;
+  at::Tensor result = liger::CrossEntropy(logits, classes);
+  stack.resize(first);
+  stack.emplace_back(std::move(result));
+  return true;
+}
+
+struct ReplacedRow {
+  std::string_view name;
+  FusedKernel kernel;
+  /// Replaces the arguments, which begin at `first`, by the result; false, and
+  /// nothing done, for a call that the kernel does not support.
+  bool (*run)(torch::jit::Stack& stack, std::size_t first);
+};
+
+constexpr ReplacedRow kReplaced[] = {
+    {"aten::rms_norm", FusedKernel::kRmsNorm, &RunRmsNorm},
+    {"aten::cross_entropy_loss", FusedKernel::kCrossEntropy, &RunCrossEntropy},
+};
+
+}  // namespace
+
+FusedKernelScope::FusedKernelScope(const TraceOptions& options) {
+  std::string_view rest = options.loop.kernels;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    Add(std::string(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  RequireFits(options);
+  must_be_used_ = options.run.mode == Mode::kTraining;
+  if (!choices_.empty()) current_kernels = this;
+}
+
+FusedKernelScope::~FusedKernelScope() { current_kernels = nullptr; }
+
+void FusedKernelScope::Add(const std::string& name) {
+  Choice choice{.name = name};
+  if (name.starts_with(kChunked)) {
+    const auto chunks =
+        ParseNumber<int>(std::string_view(name).substr(kChunked.size()));
+    if (!chunks || *chunks < 2) {
+      RefuseKernels(
+          fmt::format("kernels '{}': expected a number of at least 2 "
+                      "after the colon",
+                      name));
+    }
+    chunks_ = *chunks;
+    choice.kernels = Bit(FusedKernel::kChunkedCrossEntropy);
+  } else {
+    const auto* const row =
+        std::ranges::find(kKernelNames, name, &KernelName::name);
+    if (row == std::end(kKernelNames)) {
+      std::string known;
+      for (const KernelName& one : kKernelNames) {
+        known += std::string(one.name) + ", ";
+      }
+      RefuseKernels(
+          fmt::format("kernels '{}': expected {}{}N", name, known, kChunked));
+    }
+    choice.kernels = row->kernels;
+  }
+  chosen_ |= choice.kernels;
+  choices_.push_back(std::move(choice));
+}
+
+void FusedKernelScope::RequireFits(const TraceOptions& options) const {
+  if (choices_.empty()) return;
+  if (options.device != TraceDevice::kMeta) {
+    RefuseKernels(
+        fmt::format("kernels '{}' run on GPUs only: they are not "
+                    "traced on the CPU",
+                    options.loop.kernels));
+  }
+  const ParallelSpec& parallel = options.loop.parallel;
+  const bool early_gradients = (chosen_ & kLossesWithHead) != 0;
+  if (parallel.kind == ParallelKind::kTensor ||
+      (parallel.kind != ParallelKind::kOneGpu && early_gradients)) {
+    RefuseKernels(fmt::format("kernels '{}' are not predicted with {}",
+                              options.loop.kernels, ToString(parallel)));
+  }
+}
+
+bool FusedKernelScope::Takes(FusedKernel kernel) {
+  if (current_kernels == nullptr) return false;
+  current_kernels->used_ |= current_kernels->chosen_ & Bit(kernel);
+  return (current_kernels->chosen_ & Bit(kernel)) != 0;
+}
+
+std::int64_t FusedKernelScope::Chunks() { return current_kernels->chunks_; }
+
+bool FusedKernelScope::Intercept(const c10::OperatorHandle& op,
+                                 torch::jit::Stack& stack) {
+  if (current_kernels == nullptr) return false;
+  const std::size_t first = stack.size() - op.schema().arguments().size();
+  for (const ReplacedRow& row : kReplaced) {
+    if (op.operator_name().name != row.name) continue;
+    if ((current_kernels->chosen_ & Bit(row.kernel)) == 0) return false;
+    RequireOperandsFit(op, stack);
+    return row.run(stack, first) && Takes(row.kernel);
+  }
+  return false;
+}
+
+void FusedKernelScope::RequireUse() const {
+  for (const Choice& choice : choices_) {
+    if (!must_be_used_ || (choice.kernels & used_) != 0) continue;
+    RefuseKernels(fmt::format(
+        "kernels '{}' replace nothing: of a file they replace the operators "
+        "rms_norm and cross_entropy_loss, of the zoo what its LLaMA-like "
+        "networks run",
+        choice.name));
+  }
+}
+
+}  // namespace foretell

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "foretell/trace.h"
+
+namespace foretell {
+
+/// A kernel of another library that a step runs instead of PyTorch's operators;
+/// each is a bit of its own.
+enum class FusedKernel : std::uint8_t {
+  kRmsNorm = 1,
+  kRope = 2,
+  kSwiGlu = 4,
+  kCrossEntropy = 8,
+  /// The language model's head and its cross entropy, in parts.
+  kLinearCrossEntropy = 16,
+  /// The same as Liger wrote it up to 0.4, and fms-acceleration has it.
+  kFloatLinearCrossEntropy = 32,
+  /// Cross entropy of parts of the logits, in PyTorch's operators.
+  kChunkedCrossEntropy = 64,
+};
+
+/// The kernels of TrainingLoop::kernels, on this thread while it lives. Scopes
+/// do not nest.
+class FusedKernelScope {
+ public:
+  /// Throws Error(kInvalidArgument) for an unknown name, a number of parts
+  /// below 2, kernels in a trace on the CPU, and those that are not predicted
+  /// with TrainingLoop::parallel.
+  explicit FusedKernelScope(const TraceOptions& options);
+  ~FusedKernelScope();
+  FusedKernelScope(const FusedKernelScope&) = delete;
+  FusedKernelScope& operator=(const FusedKernelScope&) = delete;
+
+  /// Whether the caller must run `kernel`, which counts as used then. False
+  /// without a scope.
+  static bool Takes(FusedKernel kernel);
+  /// Parts of kChunkedCrossEntropy. Requires that the step takes it.
+  static std::int64_t Chunks();
+
+  /// For callers that see calls first: runs PyTorch's RMS norm or cross entropy
+  /// as the chosen kernel, and returns true.
+  static bool Intercept(const c10::OperatorHandle& op,
+                        torch::jit::Stack& stack);
+
+  /// Throws Error(kInvalidArgument) with the first name that replaced nothing
+  /// in training; inference has no loss.
+  void RequireUse() const;
+
+ private:
+  struct Choice {
+    std::string name;
+    unsigned kernels = 0;  ///< FusedKernel, one or several.
+  };
+
+  void Add(const std::string& name);
+  void RequireFits(const TraceOptions& options) const;
+
+  std::vector<Choice> choices_;
+  unsigned chosen_ = 0;
+  unsigned used_ = 0;
+  std::int64_t chunks_ = 0;
+  bool must_be_used_ = false;
+};
+
+}  // namespace foretell
