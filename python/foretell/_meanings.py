@@ -16,7 +16,9 @@ OPTIONS: dict[str, str] = {
     "mode": '"inference" or "training" (forward, backward and optimizer step); also '
             "training=True",
     "optimizer": 'of training: "sgd", "momentum", "adam", "adamw", "rmsprop", '
-                 '"adagrad", "adafactor", or an object of torch.optim',
+                 '"adagrad", "adafactor", "amsgrad", "muon", "adamw8bit", "lion" or '
+                 "another name of --optimizer, or an object of torch.optim, "
+                 "bitsandbytes, torchao or transformers",
     "precision": 'of weights and products: "fp32", "tf32", "fp16", "bf16" or a '
                  "torch.dtype; a module is cast to it. Also dtype=",
     "autocast": 'mixed precision as torch.autocast: True, "bf16" or "fp16"; also amp=',

@@ -28,6 +28,7 @@
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
 #include "src/program/channels_last.h"
+#include "src/program/embedding_weights.h"
 #include "src/program/grad_mode.h"
 #include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
@@ -111,6 +112,15 @@ std::string LengthsOfTheExample(const std::vector<BoundInput>& inputs) {
       "sizes are those of the file's example where no flag gives others: {}; "
       "--dim {}=N gives one",
       Joined(texts), symbols.back());
+}
+
+std::string PagedWarning(std::int64_t bytes) {
+  constexpr double kMib = 1 << 20;
+  return fmt::format(
+      "{:.1f} MiB of optimizer states are paged: they lie in unified memory, "
+      "on "
+      "the GPU only while it has room, and count neither as memory nor in time",
+      static_cast<double>(bytes) / kMib);
 }
 
 StepCode CodeOf(const TrainingLoop& loop, const TorchVersion& torch) {
@@ -234,11 +244,13 @@ class Tracer {
       }
       batch_starts_.push_back(recorder_.num_nodes());
       Enter(Phase::kOptimizer, TensorRole::kOptimizerTemporary);
+      optimizer.SetTables(tables_);
       optimizer.Step();
       recorder_.ChangeRoleOfLiving(TensorRole::kOptimizerTemporary,
                                    TensorRole::kOptimizerState);
     }
     if (adapters_) adapters_->RequireUse();
+    paged_bytes_ = optimizer.paged_bytes();
     return Finish(outputs);
   }
 
@@ -418,6 +430,7 @@ class Tracer {
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     if (cleared != nullptr) Clear(*cleared);
     Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
+    tables_ = EmbeddingWeights(loss);
     if (loss.requires_grad()) loss.backward();
     trained_.clear();
     for (const at::Tensor& parameter : TrainableTensors()) {
@@ -460,6 +473,7 @@ class Tracer {
     if (options_.run.mode == Mode::kTraining && trained_.empty()) {
       warnings.push_back(WhyNothingIsTrained(TrainableTensors().size()));
     }
+    if (paged_bytes_ > 0) warnings.push_back(PagedWarning(paged_bytes_));
     OperatorGraph graph = WithFurtherBatches(recorder_.Finish());
     if (options_.run.mode == Mode::kTraining && recomputes()) {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
@@ -503,6 +517,8 @@ class Tracer {
   std::unique_ptr<ProgramInstance> instance_;
   std::vector<at::Tensor> tensors_;
   std::optional<LoraAdapters> adapters_;
+  std::vector<at::Tensor> tables_;    ///< Weights of embeddings.
+  std::int64_t paged_bytes_ = 0;      ///< Of optimizer states.
   std::string loss_;                  ///< Its name.
   std::vector<NodeId> batch_starts_;  ///< In the last step, and the end.
   NodeId first_node_ = 0;             ///< Of the last step.

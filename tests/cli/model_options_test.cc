@@ -130,7 +130,7 @@ TEST(ModelOptions, SayWhichStepIsTraced) {
 }
 
 TEST(ModelOptions, RefuseWordsOfNoStep) {
-  for (const char* flags : {"--mode train", "--optimizer lion",
+  for (const char* flags : {"--mode train", "--optimizer lars",
                             "--precision fp8", "--trace cuda"}) {
     EXPECT_THROW(ParseModel(std::string("m ") + flags), CLI::ValidationError)
         << flags;

@@ -91,6 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
         TemporaryBytes{Optimizer::kMomentum, 0, 0},
         TemporaryBytes{Optimizer::kAdam, kAllWeights, 2048 + 2048},
         TemporaryBytes{Optimizer::kAdamW, kAllWeights, 2048 + 2048},
+        TemporaryBytes{Optimizer::kAmsgrad, kAllWeights, 2048 + 2048},
         TemporaryBytes{Optimizer::kRmsProp, kAllWeights, 2048 + 128},
         TemporaryBytes{Optimizer::kAdagrad, 2 * kAllWeights, 2048 + 128},
         // The first weight's means of rows and of columns and its estimate live
