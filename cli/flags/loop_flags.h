@@ -13,9 +13,9 @@ namespace foretell::cli {
 /// else; `flag` begins the message.
 LoraSpec ParseLora(const std::string& flag, const std::string& text);
 
-/// Adds --foreach, --fused, --set-to-none, --late-zero-grad, --keep-result,
-/// --accumulate,
-/// --trainable, --lora, --recompute and --parallel: how a loop is written.
+/// Adds --foreach, --fused, --set-to-none, --late-zero-grad,
+/// --optimizer-in-backward, --keep-result, --accumulate, --trainable, --lora,
+/// --recompute and --parallel: how a loop is written.
 /// `loop` must outlive the command.
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop);
 

@@ -39,6 +39,8 @@ OPTIONS: dict[str, str] = {
     "foreach": "False: the optimizer takes parameters one by one",
     "fused": "True: the optimizer runs as one kernel",
     "keep_result": "inference in a loop of y = net(x): the last result is kept",
+    "optimizer_in_backward": "each parameter is updated, and its gradient freed, as "
+                             "soon as the backward pass has made it",
     "late_zero_grad": "zero_grad() stands between forward and backward pass",
     "set_to_none": "False: zero_grad() fills gradients with zeros",
     "expandable_segments": "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
@@ -72,7 +74,7 @@ LIMITS: dict[str, str] = {
     "tight": "True: memory counts without what the allocator's cache could give back",
 }
 _SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "keep_result",
-             "late_zero_grad", "no_convert", "strict", "tight")
+             "late_zero_grad", "no_convert", "optimizer_in_backward", "strict", "tight")
 # A word after a flag that is its value: a placeholder, a number, or a value's form.
 _VALUE = r"(?:'[^']*'|[A-Z][A-Z]+\b|[A-Z]\b|\S*[=\[\]0-9:*]\S*?|{words})(?=[\s,;:)'.]|$)"
 _WORDS = ("training|inference|auto|analytic|learned|pmgns|cpu|meta|off|require|none|"

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -30,6 +31,7 @@
 #include "src/program/channels_last.h"
 #include "src/program/embedding_weights.h"
 #include "src/program/grad_mode.h"
+#include "src/program/gradient_hook.h"
 #include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/meta/torch_scope.h"
@@ -82,6 +84,12 @@ void RequireLoopFits(const TrainingLoop& loop) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("LoRA freezes what '{}' names: one of the two",
                             loop.trainable));
+  }
+  if (loop.optimizer_in_backward &&
+      (loop.accumulation > 1 || loop.parallel != ParallelSpec{})) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "an optimizer that steps in the backward pass is modelled on "
+                "one GPU and without accumulation of gradients");
   }
   if (loop.accumulation >= 1) return;
   throw Error(ErrorCode::kInvalidArgument,
@@ -227,9 +235,9 @@ class Tracer {
   /// the next are there.
   Trace Train() {
     ChooseTrained();
-    OptimizerStep optimizer(options_.run.optimizer, TrainableTensors(),
-                            CodeOf(options_.loop, options_.run.torch),
-                            options_.run.torch);
+    // With its steps in the backward pass it finds no gradients afterwards.
+    OptimizerStep optimizer = OptimizerOf(TrainableTensors());
+    const std::vector<GradientHook> hooks = StepsInBackward();
     std::vector<at::Tensor> outputs;
     for (int step = 0; step < kTrainingSteps; ++step) {
       const bool is_last = step == kTrainingSteps - 1;
@@ -243,15 +251,50 @@ class Tracer {
         ForwardAndBackward(outputs, clears ? &optimizer : nullptr);
       }
       batch_starts_.push_back(recorder_.num_nodes());
-      Enter(Phase::kOptimizer, TensorRole::kOptimizerTemporary);
-      optimizer.SetTables(tables_);
-      optimizer.Step();
-      recorder_.ChangeRoleOfLiving(TensorRole::kOptimizerTemporary,
-                                   TensorRole::kOptimizerState);
+      Step(optimizer);
     }
     if (adapters_) adapters_->RequireUse();
-    paged_bytes_ = optimizer.paged_bytes();
     return Finish(outputs);
+  }
+
+  OptimizerStep OptimizerOf(std::vector<at::Tensor> parameters) const {
+    return {options_.run.optimizer, std::move(parameters),
+            CodeOf(options_.loop, options_.run.torch), options_.run.torch};
+  }
+
+  void Step(OptimizerStep& optimizer) {
+    Enter(Phase::kOptimizer, TensorRole::kOptimizerTemporary);
+    paged_bytes_ -= optimizer.paged_bytes();
+    optimizer.SetTables(tables_);
+    optimizer.Step();
+    paged_bytes_ += optimizer.paged_bytes();
+    recorder_.ChangeRoleOfLiving(TensorRole::kOptimizerTemporary,
+                                 TensorRole::kOptimizerState);
+  }
+
+  /// Empty unless the loop has its optimizer there.
+  std::vector<GradientHook> StepsInBackward() {
+    std::vector<GradientHook> hooks;
+    if (!options_.loop.optimizer_in_backward) return hooks;
+    for (const at::Tensor& parameter : TrainableTensors()) {
+      const auto own =
+          std::make_shared<OptimizerStep>(OptimizerOf({parameter}));
+      hooks.emplace_back(parameter, [this, own, parameter] {
+        NoteGradient(parameter);
+        Step(*own);
+        own->ZeroGrad();
+        Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
+      });
+    }
+    return hooks;
+  }
+
+  void NoteGradient(const at::Tensor& parameter) {
+    const at::Tensor& gradient = parameter.grad();
+    if (!gradient.defined()) return;
+    recorder_.SetRoleOf(gradient, TensorRole::kGradient);
+    trained_.push_back({.parameter = recorder_.StorageOf(parameter),
+                        .gradient = recorder_.StorageOf(gradient)});
   }
 
   /// The first one makes the gradients, the second ends what the first has left
@@ -431,14 +474,10 @@ class Tracer {
     if (cleared != nullptr) Clear(*cleared);
     Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
     tables_ = EmbeddingWeights(loss);
-    if (loss.requires_grad()) loss.backward();
     trained_.clear();
+    if (loss.requires_grad()) loss.backward();
     for (const at::Tensor& parameter : TrainableTensors()) {
-      const at::Tensor& gradient = parameter.grad();
-      if (!gradient.defined()) continue;
-      recorder_.SetRoleOf(gradient, TensorRole::kGradient);
-      trained_.push_back({.parameter = recorder_.StorageOf(parameter),
-                          .gradient = recorder_.StorageOf(gradient)});
+      NoteGradient(parameter);
     }
   }
 

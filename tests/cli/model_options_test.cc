@@ -235,14 +235,15 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
   const TrainingLoop loop =
       ParseModel(
           "a.pt2 --mode training --foreach off --fused on --set-to-none off "
-          "--late-zero-grad --accumulate 4 --lora r=16,targets=q|v{1,2} "
-          "--recompute blocks.*")
+          "--late-zero-grad --optimizer-in-backward --accumulate 4 "
+          "--lora r=16,targets=q|v{1,2} --recompute blocks.*")
           .ToStep({})
           .options.loop;
   EXPECT_EQ(loop.foreach, false);
   EXPECT_TRUE(loop.fused);
   EXPECT_EQ(loop.set_to_none, false);
   EXPECT_TRUE(loop.late_zero_grad);
+  EXPECT_TRUE(loop.optimizer_in_backward);
   EXPECT_EQ(loop.accumulation, 4);
   EXPECT_EQ(loop.lora, (LoraSpec{16, "q|v{1,2}"}));
   EXPECT_EQ(loop.recompute, "blocks.*");
@@ -250,6 +251,14 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
             TrainingLoop{});
   EXPECT_TRUE(
       ParseModel("a.pt2 --keep-result").ToStep({}).options.loop.keep_result);
+}
+
+TEST(ModelOptions, TakeOptimizersByTheNamesOfTransformers) {
+  for (const char* name : {"adamw8bit", "adamw_bnb_8bit", "adamw-8bit"}) {
+    const ModelOptions model =
+        ParseModel(std::string("a.pt2 --mode training --optimizer ") + name);
+    EXPECT_EQ(model.run.optimizer, Optimizer::kAdamW8bit) << name;
+  }
 }
 
 TEST(ModelOptions, RefuseAdaptersWithoutARankOrTargets) {

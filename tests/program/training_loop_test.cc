@@ -138,6 +138,22 @@ TEST(TrainingLoop, AFusedStepIsOneOperatorWithoutTemporaries) {
   }
 }
 
+// Those of a layer's weight and bias come from one operator.
+TEST(TrainingLoop, StepsInTheBackwardPassUseGradientsUp) {
+  const OperatorGraph graph =
+      TrainInLoop({.optimizer_in_backward = true}, Optimizer::kAdam);
+  EXPECT_EQ(CountIn(graph, Phase::kOptimizer, "_foreach_addcdiv_"), 4);
+  EXPECT_EQ(PeakOfRole(graph, TensorRole::kGradient), 2048 + 128);
+  EXPECT_EQ(PeakOfRole(graph, TensorRole::kOptimizerTemporary), 2048);
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kOptimizerState), 2 * kAllWeights);
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kGradient), 2 * kAllWeights);
+  const auto first =
+      std::ranges::find(graph.nodes(), Phase::kOptimizer, &Node::phase);
+  EXPECT_TRUE(std::any_of(first, graph.nodes().end(), [](const Node& node) {
+    return node.phase == Phase::kBackward;
+  }));
+}
+
 TEST(TrainingLoop, CallsTheOptimizersOperatorsForEveryWeight) {
   const OperatorGraph graph =
       TrainInLoop({.foreach = false}, Optimizer::kMomentum);
@@ -310,6 +326,8 @@ TEST(TrainingLoop, RefusesWhatNothingAnswersTo) {
               HasSubstr("'head' is found in the name of none of 4 parameters"));
   EXPECT_THAT(message_of({.trainable = "("}),
               HasSubstr("'(' is no regular expression"));
+  EXPECT_THAT(message_of({.optimizer_in_backward = true, .accumulation = 2}),
+              HasSubstr("steps in the backward pass"));
   EXPECT_THAT(message_of({.accumulation = 0}), HasSubstr("of 0 batches"));
   EXPECT_THAT(message_of({.lora = {.rank = 2, .targets = "bias"}}),
               HasSubstr("in the name of no matrix"));
