@@ -54,6 +54,8 @@ constexpr OptimizerAlias kOptimizerAliases[] = {
     {"lion_8bit", Optimizer::kLion8bit},
     {"paged_lion_32bit", Optimizer::kPagedLion},
     {"paged_lion_8bit", Optimizer::kPagedLion8bit},
+    {"adamw_paged8bit", Optimizer::kPagedAdamW8bit},
+    {"adamw4bit", Optimizer::kTorchaoAdamW4bit},
     {"adamw_torch_8bit", Optimizer::kTorchaoAdamW8bit},
     {"adamw_torch_4bit", Optimizer::kTorchaoAdamW4bit},
 };

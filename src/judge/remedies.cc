@@ -83,6 +83,7 @@ void AddShards(const StepSetup& setup, std::vector<RemedyRow>& rows) {
   const bool can_shard =
       Trains(setup) && setup.loop.parallel == ParallelSpec{} &&
       setup.loop.accumulation == 1 && !setup.loop.late_zero_grad &&
+      !setup.loop.optimizer_in_backward &&
       DropsGradients(setup.loop, setup.run.torch);
   if (!can_shard) return;
   for (const int gpus : kShardedOver) {

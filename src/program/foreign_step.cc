@@ -58,7 +58,8 @@ void UpdateNothing(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 }
 
 void DefineUpdates() {
-  static std::vector<std::unique_ptr<torch::Library>> libraries;
+  // Never destroyed, as an operator's kernel may run at the end of a process.
+  static auto& libraries = *new std::vector<std::unique_ptr<torch::Library>>();
   for (const std::string name :
        {kUpdateWhole, kUpdateBlocks, kUpdateCompiled}) {
     const std::size_t colons = name.find("::");
@@ -156,8 +157,9 @@ ForeignStep::States ForeignStep::Torchao(const at::Tensor& parameter,
       states.push_back(at::zeros_like(parameter));
       continue;
     }
-    states.push_back(at::zeros({size * row_.bits / 8},
-                               parameter.options().dtype(at::kByte)));
+    const auto codes = parameter.options().dtype(at::kByte);
+    states.push_back(row_.bits == 8 ? at::zeros(parameter.sizes(), codes)
+                                    : at::zeros({size * row_.bits / 8}, codes));
     states.push_back(Floats(size / row_.block, parameter));
     maps_.push_back(Floats(std::int64_t{1} << row_.bits, parameter));
   }

@@ -66,6 +66,14 @@ void RequireParallelFits(const TraceOptions& options) {
                             "of inference those of tp:N",
                             ToString(spec)));
   }
+  const bool divides =
+      ShardsParameters(spec) || spec.kind == ParallelKind::kTensor;
+  if (divides && options.run.optimizer == Optimizer::kMuon) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: Muon multiplies whole matrices, which is not "
+                            "modelled with parameters that GPUs share",
+                            ToString(spec)));
+  }
   if (!ShardsParameters(spec)) return;
   const TrainingLoop& loop = options.loop;
   if (loop.accumulation > 1 || loop.late_zero_grad ||

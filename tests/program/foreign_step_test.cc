@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "foretell/trace.h"
+#include "tests/graph/expect_error.h"
 #include "tests/program/fake_program.h"
 #include "tests/program/layers.h"
 #include "tests/program/trace_queries.h"
@@ -24,13 +25,15 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Trace TrainWords(Optimizer optimizer, TraceDevice device = TraceDevice::kMeta) {
+Trace TrainWords(Optimizer optimizer, TraceDevice device = TraceDevice::kMeta,
+                 const ParallelSpec& parallel = {}) {
   const BoundInput input{"x", {DType::kI64, {4}}};
   const program_test::Network network = Simple([](Layers& l) {
     return Chain({l.Embedding(64, 128), l.Linear(128, 800)});
   });
   return TraceProgram(FakeProgram("net", {input}, network), {input},
                       {.run = {.mode = Mode::kTraining, .optimizer = optimizer},
+                       .loop = {.parallel = parallel},
                        .device = device});
 }
 
@@ -97,6 +100,16 @@ TEST(ForeignStep, SaysHowMuchIsPaged) {
               testing::Not(Contains(HasSubstr("paged"))));
 }
 
+// The states of the test above by halves, and the maps whole.
+TEST(ForeignStep, IsSharded) {
+  const ParallelSpec halves = {.kind = ParallelKind::kFsdp, .gpus = 2};
+  const OperatorGraph graph =
+      TrainWords(Optimizer::kTorchaoAdamW4bit, TraceDevice::kMeta, halves)
+          .graph;
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kOptimizerState),
+            (4096 + 4 * 64) + (51200 + 4 * 800) + 4 * 800 + 4 * 64);
+}
+
 TEST(ForeignStep, IsRecordedInATraceOnTheCpu) {
   EXPECT_EQ(TargetsOf(TrainWords(Optimizer::kLion8bit, TraceDevice::kCpu).graph,
                       Phase::kOptimizer)
@@ -108,6 +121,15 @@ TEST(Muon, LeavesEmbeddingsAndVectorsToAdamW) {
   EXPECT_EQ(BytesOfRole(TrainWords(Optimizer::kMuon).graph,
                         TensorRole::kOptimizerState),
             4 * 102400 + 2 * 4 * (8192 + 800));
+}
+
+TEST(Muon, RefusesMatricesInParts) {
+  ExpectError(
+      [] {
+        TrainWords(Optimizer::kMuon, TraceDevice::kMeta,
+                   {.kind = ParallelKind::kFsdp, .gpus = 2});
+      },
+      ErrorCode::kInvalidArgument, "Muon multiplies whole matrices");
 }
 
 TEST(HfAdafactor, ComputesInFloats) {
