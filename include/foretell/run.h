@@ -26,7 +26,10 @@ enum class Optimizer {
   kMuon,         ///< Of matrices; AdamW of embeddings and other parameters.
   kHfAdafactor,  ///< transformers.Adafactor.
   kAdamW8bit,    ///< bitsandbytes; kTorchao… are torchao's.
-  kPagedAdamW,   ///< States in unified memory, as of the other kPaged….
+  /// The same as transformers' Trainer makes it: embeddings keep whole states,
+  /// as with those below.
+  kBnbAdamW8bit,
+  kPagedAdamW,  ///< States in unified memory, as of the other kPaged….
   kPagedAdamW8bit,
   kLion,
   kLion8bit,
@@ -46,6 +49,7 @@ inline constexpr std::array kAllOptimizers = {Optimizer::kSgd,
                                               Optimizer::kMuon,
                                               Optimizer::kHfAdafactor,
                                               Optimizer::kAdamW8bit,
+                                              Optimizer::kBnbAdamW8bit,
                                               Optimizer::kPagedAdamW,
                                               Optimizer::kPagedAdamW8bit,
                                               Optimizer::kLion,

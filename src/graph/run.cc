@@ -26,6 +26,7 @@ constexpr NameTable<kAllOptimizers.size()> kOptimizerNames = {
     "muon",
     "hf_adafactor",
     "adamw8bit",
+    "adamw_bnb_8bit",
     "paged_adamw",
     "paged_adamw8bit",
     "lion",
@@ -46,8 +47,7 @@ struct OptimizerAlias {
 constexpr OptimizerAlias kOptimizerAliases[] = {
     {"nesterov", Optimizer::kMomentum},
     {"adamw_torch", Optimizer::kAdamW},
-    {"adamw_8bit", Optimizer::kAdamW8bit},
-    {"adamw_bnb_8bit", Optimizer::kAdamW8bit},
+    {"adamw_8bit", Optimizer::kBnbAdamW8bit},
     {"paged_adamw_32bit", Optimizer::kPagedAdamW},
     {"paged_adamw_8bit", Optimizer::kPagedAdamW8bit},
     {"lion_32bit", Optimizer::kLion},

@@ -25,12 +25,15 @@ struct ForeignRow {
   std::int64_t block = 0;   ///< Elements with one scale.
   bool is_paged = false;    ///< With bitsandbytes.
   bool is_torchao = false;  ///< Else of bitsandbytes.
+  /// With bitsandbytes: also weights of embeddings are codes.
+  bool quantizes_tables = false;
 };
 
 namespace {
 
 constexpr ForeignRow kForeignRows[] = {
-    {Optimizer::kAdamW8bit, 2, 8, 256},
+    {Optimizer::kAdamW8bit, 2, 8, 256, false, false, true},
+    {Optimizer::kBnbAdamW8bit, 2, 8, 256},
     {Optimizer::kPagedAdamW, 2, 32, 0, true},
     {Optimizer::kPagedAdamW8bit, 2, 8, 256, true},
     {Optimizer::kLion, 1, 32},
@@ -121,8 +124,8 @@ void ForeignStep::Step(at::TensorList parameters, at::TensorList gradients,
 bool ForeignStep::Quantizes(const at::Tensor& parameter,
                             at::TensorList tables) const {
   if (row_.block == 0 || parameter.numel() < kFewestQuantized) return false;
-  return row_.is_torchao ? parameter.numel() % row_.block == 0
-                         : !IsOneOf(tables, parameter);
+  if (row_.is_torchao) return parameter.numel() % row_.block == 0;
+  return row_.quantizes_tables || !IsOneOf(tables, parameter);
 }
 
 ForeignStep::States ForeignStep::Bitsandbytes(const at::Tensor& parameter,

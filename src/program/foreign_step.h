@@ -29,7 +29,7 @@ class ForeignStep {
   /// Records the update of each parameter by its gradient. The first call makes
   /// the states; those of bitsandbytes are in 32 bits for `tables`, weights of
   /// embeddings, as transformers' Trainer and bitsandbytes' own embeddings have
-  /// it.
+  /// it, except with kAdamW8bit.
   void Step(at::TensorList parameters, at::TensorList gradients,
             at::TensorList tables);
 

@@ -254,10 +254,10 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
 }
 
 TEST(ModelOptions, TakeOptimizersByTheNamesOfTransformers) {
-  for (const char* name : {"adamw8bit", "adamw_bnb_8bit", "adamw-8bit"}) {
+  for (const char* name : {"adamw_bnb_8bit", "adamw_8bit", "adamw-8bit"}) {
     const ModelOptions model =
         ParseModel(std::string("a.pt2 --mode training --optimizer ") + name);
-    EXPECT_EQ(model.run.optimizer, Optimizer::kAdamW8bit) << name;
+    EXPECT_EQ(model.run.optimizer, Optimizer::kBnbAdamW8bit) << name;
   }
 }
 

@@ -132,7 +132,7 @@ TEST(Optimizer, NamesRoundTrip) {
 }
 
 TEST(Optimizer, KnowsTheNamesOfTransformers) {
-  EXPECT_EQ(ParseOptimizer("adamw_bnb_8bit"), Optimizer::kAdamW8bit);
+  EXPECT_EQ(ParseOptimizer("adamw_8bit"), Optimizer::kBnbAdamW8bit);
   EXPECT_EQ(ParseOptimizer("paged_adamw_8bit"), Optimizer::kPagedAdamW8bit);
   EXPECT_EQ(ParseOptimizer("paged-adamw"), Optimizer::kPagedAdamW);
   EXPECT_EQ(ParseOptimizer("lion_32bit"), Optimizer::kLion);
