@@ -243,8 +243,9 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.loop.keep_result);
   writer.Number(options.loop.accumulation);
   writer.Text(options.loop.trainable);
-  writer.Number(options.loop.lora.rank);
-  writer.Text(options.loop.lora.targets);
+  writer.Text(ToString(options.loop.lora));
+  writer.Number(options.loop.input_grad);
+  writer.Text(ToString(options.loop.quantize));
   writer.Text(options.loop.recompute);
   PutParallel(writer, options.loop.parallel);
 }
@@ -263,8 +264,12 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.loop.keep_result = reader.Number<bool>();
   options.loop.accumulation = reader.Number<int>();
   options.loop.trainable = reader.Text();
-  options.loop.lora.rank = reader.Number<int>();
-  options.loop.lora.targets = reader.Text();
+  const std::string lora = reader.Text();
+  if (!lora.empty()) options.loop.lora = ParseLora("a request", lora);
+  options.loop.input_grad = reader.Number<bool>();
+  if (const std::string text = reader.Text(); !text.empty()) {
+    options.loop.quantize = ParseQuantize("a request", text);
+  }
   options.loop.recompute = reader.Text();
   options.loop.parallel = TakeParallel(reader);
   return options;

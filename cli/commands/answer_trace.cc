@@ -1,7 +1,11 @@
 #include "cli/commands/answer_trace.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace foretell::cli {
 namespace {
@@ -11,13 +15,37 @@ std::optional<double> MemoryInGradMode(const std::optional<Run>& in_grad_mode,
                                        const Predictor& predictor,
                                        const Prediction& prediction,
                                        const Session& session) {
-  if (!in_grad_mode) return std::nullopt;
+  if (!in_grad_mode || session.plan() != nullptr) return std::nullopt;
   try {
     return predictor.MemoryInGradMode(prediction,
                                       session.Graph({.run = in_grad_mode}));
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+/// The passes of the session's plan, each once, by their first run.
+std::vector<ReportPass> PassesOf(Session& session,
+                                 const Prediction& prediction) {
+  const PassPlan& plan = *session.plan();
+  std::map<std::size_t, std::size_t> places;
+  std::vector<ReportPass> passes;
+  for (std::size_t i = 0; i < plan.order.size(); ++i) {
+    const std::size_t number = plan.order[i];
+    const auto [place, is_new] = places.emplace(number, passes.size());
+    if (is_new) {
+      const GraphInfo& info = session.StepOfPass(number).graph.info();
+      passes.push_back({.label = plan.LabelOf(number),
+                        .mode = info.mode,
+                        .batch = info.batch,
+                        .figures = prediction.passes[i]});
+    }
+    ReportPass& pass = passes[place->second];
+    ++pass.runs;
+    pass.allocated_peak = std::max(pass.allocated_peak,
+                                   prediction.memory.passes[i].allocated_peak);
+  }
+  return passes;
 }
 
 ReportedModel DescribeModel(const Program& program, const Trace& trace) {
@@ -56,9 +84,19 @@ Report AnswerStep(const Predictor& predictor, Session& session,
   const std::optional<double> grad_mode_mib =
       MemoryInGradMode(in_grad_mode, predictor, answer.prediction, session);
   const Trace& trace = session.Step();
+  const PassPlan* const plan = session.plan();
+  ReportedModel model = DescribeModel(session.program(), trace);
+  const OperatorGraph* at_peak = &trace.graph;
+  if (plan != nullptr) {
+    const std::size_t peak = plan->order[answer.prediction.memory.peak_pass];
+    model.peak_pass = plan->LabelOf(peak);
+    model.passes = PassesOf(session, answer.prediction);
+    model.has_lengths = plan->kind == RunKind::kLengths;
+    at_peak = &session.StepOfPass(peak).graph;
+  }
   Report report =
-      MakeReport(DescribeModel(session.program(), trace), trace.graph,
-                 std::move(answer.prediction), std::move(answer.placement));
+      MakeReport(std::move(model), trace.graph, std::move(answer.prediction),
+                 std::move(answer.placement), at_peak);
   report.grad_mode_mib = grad_mode_mib;
   return report;
 }

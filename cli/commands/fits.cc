@@ -103,6 +103,7 @@ void AddFits(CLI::App& app, ExitCode& exit_code) {
       "fits", "Check whether models fit and report it as exit status, for CI");
   command->footer(kFitsExamples);
   options->model.AddTo(*command, /*many=*/true);
+  options->model.passes.AddTo(*command);
   options->predictor.AddTo(*command, options->model.run);
   AddFitFlags(*command, options->limits);
   command->add_flag("--json", options->json, "JSON document on stdout");

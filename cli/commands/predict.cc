@@ -35,6 +35,7 @@ constexpr char kPredictExamples[] =
     "  foretell predict model.pt --input f32[8,3,224,224] --mode training "
     "--optimizer adam\n"
     "  foretell predict *.onnx --batch 8 --device h100-sxm5-80gb --csv\n"
+    "  foretell predict unet.pt2 + vae.pt2 + text_encoder.pt2 --batch 4\n"
     "  foretell predict resnet50.onnx --batch 256 --device rtx-4090 --autocast";
 
 struct PredictOptions {
@@ -118,7 +119,7 @@ class ModelPredictor {
   Report ReportOf(Session& session) {
     Report report = AnswerStep(predictor_, session, in_grad_mode_, rule_);
     report.setup = SetupWords(options_.model, options_.predictor);
-    if (IsInFull(options_)) {
+    if (IsInFull(options_) && session.plan() == nullptr) {
       report.suggestion = changes_.Find(session, report);
     }
     return report;
@@ -178,6 +179,7 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
       "predict", "Memory, latency, energy and MIG profile of models");
   command->footer(kPredictExamples);
   options->model.AddTo(*command, /*many=*/true);
+  options->model.passes.AddTo(*command);
   options->predictor.AddTo(*command, options->model.run);
   command
       ->add_option("--mig-rule", options->mig_rule,

@@ -12,17 +12,18 @@ namespace foretell::cli {
 namespace {
 
 /// The only flags that requests may set; add a new flag here to serve it.
-/// Patterns of --trainable and --lora are RE2's, which take time in proportion
-/// to their text.
+/// Patterns of --trainable, --lora and --quantize are RE2's, which take time in
+/// proportion to their text.
 constexpr std::string_view kServedFlags =
     " input batch dim value mode optimizer precision phase cache seq-len fuse "
+    "lengths evaluate "
     "device devices "
     "environment host-memory autocast torch grad method power-limit profile "
     "max-memory "
     "max-latency max-energy strict tight mig-rule channels-last max-devices "
     "media-extensions foreach fused set-to-none accumulate recompute "
     "keep-result late-zero-grad expandable-segments parallel link lora "
-    "optimizer-in-backward trainable limit ";
+    "quantize input-grad optimizer-in-backward trainable limit ";
 
 bool IsServed(const std::string& name) {
   return kServedFlags.find(" " + name + " ") != std::string_view::npos;

@@ -5,11 +5,8 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "cli/flags/number_checks.h"
-#include "foretell/error.h"
-#include "src/core/parse_number.h"
 
 namespace foretell::cli {
 namespace {
@@ -38,28 +35,22 @@ void AddTrainedFlags(CLI::App& command, TrainingLoop& loop) {
       [&loop](const std::string& text) {
         loop.lora = ParseLora("--lora", text);
       },
-      "LoRA adapters, their rank and the linear layers whose weights' names "
-      "match: r=16,targets=q_proj|v_proj; nothing else is trained");
+      "LoRA adapters, their rank and the layers whose weights' names match: "
+      "r=16,targets=q_proj|v_proj; also dropout=0.05, type=bf16, save=lm_head, "
+      "bias=all, dora, kbit, alpha=32 and rslora; nothing else is trained");
+  command.add_option_function<std::string>(
+      "--quantize",
+      [&loop](const std::string& text) {
+        loop.quantize = ParseQuantize("--quantize", text);
+      },
+      "Hold the weights of linear layers in few bits: nf4, fp4, int8, gptq:4, "
+      "awq:4 or fp8; nf4,double quantizes scales as well; the last layer keeps "
+      "its weights, or those named by skip=lm_head");
+  command.add_flag("--input-grad", loop.input_grad,
+                   "Inputs of floating point require gradients");
 }
 
 }  // namespace
-
-LoraSpec ParseLora(const std::string& flag, const std::string& text) {
-  constexpr std::string_view kRank = "r=";
-  constexpr std::string_view kTargets = ",targets=";
-  const std::size_t comma = text.find(kTargets);
-  if (text.starts_with(kRank) && comma != std::string::npos) {
-    const auto rank = ParseNumber<int>(
-        std::string_view(text).substr(kRank.size(), comma - kRank.size()));
-    const std::string targets = text.substr(comma + kTargets.size());
-    if (rank && *rank >= 1 && !targets.empty()) return {*rank, targets};
-  }
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{} '{}': expected r=16,targets=q_proj|v_proj, a rank "
-                  "from 1 and a regular expression",
-                  flag, text));
-}
 
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
   AddSwitch(command, "--foreach", loop.foreach, "on",
@@ -122,9 +113,12 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
     words.push_back(fmt::format("--trainable {}", loop.trainable));
   }
   if (loop.lora != LoraSpec{}) {
-    words.push_back(fmt::format("--lora r={},targets={}", loop.lora.rank,
-                                loop.lora.targets));
+    words.push_back(fmt::format("--lora {}", ToString(loop.lora)));
   }
+  if (loop.quantize != QuantizeSpec{}) {
+    words.push_back(fmt::format("--quantize {}", ToString(loop.quantize)));
+  }
+  if (loop.input_grad) words.emplace_back("--input-grad");
   if (!loop.recompute.empty()) {
     words.push_back(fmt::format("--recompute {}", loop.recompute));
   }

@@ -9,14 +9,10 @@
 
 namespace foretell::cli {
 
-/// "r=16,targets=q_proj|v_proj". Throws Error(kInvalidArgument) for anything
-/// else; `flag` begins the message.
-LoraSpec ParseLora(const std::string& flag, const std::string& text);
-
 /// Adds --foreach, --fused, --set-to-none, --late-zero-grad,
 /// --optimizer-in-backward, --keep-result, --accumulate, --trainable, --lora,
-/// --recompute and --parallel: how a loop is written.
-/// `loop` must outlive the command.
+/// --input-grad, --recompute and --parallel: how a loop is written. `loop` must
+/// outlive the command.
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop);
 
 /// The flags that state or change a default of PyTorch: "--foreach off".

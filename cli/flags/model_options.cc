@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
+#include <utility>
 
 #include "cli/flags/loop_flags.h"
 #include "cli/flags/number_checks.h"
@@ -63,6 +64,12 @@ std::pair<std::string, std::vector<std::int64_t>> ParseValue(
     if (more) rest.remove_prefix(comma + 1);
   }
   return value;
+}
+
+/// A network of the zoo has its length in its name.
+std::string AtLength(const std::string& model, std::int64_t length) {
+  if (!model.starts_with(zoo::kPrefix)) return model;
+  return WithField(model, "seq", fmt::format("{}", length));
 }
 
 /// The steps of every model. Throws Error for bad flags.
@@ -182,8 +189,11 @@ void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
   if (with_loop) AddLoopFlags(command, loop);
   phase.AddTo(command);
   command.parse_complete_callback([this] {
-    for (std::string& model : models) model = phase.Apply(model);
+    for (std::string& model : models) {
+      if (model != kAnd) model = phase.Apply(model);
+    }
     TakeLength();
+    passes.JoinNetworks(models);
   });
   command
       .add_option("--trace", trace,
@@ -231,11 +241,19 @@ void ModelOptions::AddLengthFlag(CLI::App& command) {
 }
 
 void ModelOptions::TakeLength() {
+  std::vector<std::int64_t> lengths;
+  if (!passes.lengths.empty()) {
+    lengths = ParseLengths(passes.lengths);
+    seq_len = std::ranges::max(lengths);
+  }
   if (!seq_len) return;
   dims.push_back(fmt::format("{}={}", kSequenceLength, *seq_len));
   for (std::string& model : models) {
-    if (!model.starts_with(zoo::kPrefix)) continue;
-    model = WithField(model, "seq", fmt::format("{}", *seq_len));
+    const std::string name = std::exchange(model, AtLength(model, *seq_len));
+    for (const std::int64_t length : lengths) {
+      if (length == *seq_len) continue;
+      passes.other_lengths[model][length] = AtLength(name, length);
+    }
   }
 }
 
@@ -354,18 +372,21 @@ std::vector<ReportError> ForEachStep(const ModelOptions& options,
     if (total == 1) progress.ShowStage(number, kStages, what);
   };
   options.WarnOfMissingLocks();
-  ModelQueue queue(options.models, options.ToLoadOptions(),
-                   WithOthers(steps, also));
+  std::vector<std::string> firsts;
+  for (const std::string& entry : options.models) {
+    firsts.push_back(options.passes.FirstOf(entry));
+  }
+  ModelQueue queue(firsts, options.ToLoadOptions(), WithOthers(steps, also));
   for (const std::string& path : options.models) {
     const std::int64_t done_with_it = done + std::ssize(steps);
     try {
       stage(0, "opening " + path);
-      const Program program = queue.Next();
+      const PassPlanner planner(options, path, queue.Next());
       for (const StepRequest& step : steps) {
         if (total > 1) {
           progress.Show(done++, total, std::ssize(errors), path);
         }
-        Session session(program, step);
+        Session session = planner.Open(step);
         stage(1, "tracing " + path);
         session.Step();
         stage(2, "predicting " + path);

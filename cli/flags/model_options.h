@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/flags/pass_flags.h"
 #include "cli/flags/phase_flags.h"
 #include "foretell/device.h"
 #include "foretell/error.h"
@@ -39,6 +40,7 @@ struct ModelOptions {
   /// Suppresses progress, questions and warnings about missing locks.
   bool is_quiet = false;
   PhaseFlags phase;  ///< Appended to `models` once the flags are parsed.
+  PassFlags passes;  ///< Join `models` then; for commands that add them.
 
   /// Adds the flags to a subcommand; `many` allows several models and batches,
   /// `with_loop` adds those of `loop`.
@@ -47,8 +49,9 @@ struct ModelOptions {
   void AddInputFlag(CLI::App& command);
   /// Adds --seq-len.
   void AddLengthFlag(CLI::App& command);
-  /// Appends its length to `dims`, and to the names of `models` of the zoo. To
-  /// be called once, after the flags were parsed.
+  /// Appends its length, or the longest of `passes`, to `dims`, and to the
+  /// names of `models` of the zoo. To be called once, after the flags were
+  /// parsed.
   void TakeLength();
   /// Adds the flags that do not name models, their inputs or batches.
   void AddTraceFlags(CLI::App& command, bool with_loop = true);

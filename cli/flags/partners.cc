@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/flags/pass_flags.h"
 #include "foretell/error.h"
 #include "src/core/text.h"
 
@@ -57,6 +58,11 @@ class Given {
   const CLI::App& command_;
 };
 
+bool RunsInTurn(const Given& given) {
+  return given.Has("--lengths") || given.Has("--evaluate") ||
+         given.Is("MODEL", kAnd);
+}
+
 /// When flags have an effect.
 struct PartnerRow {
   /// "mig pack"; empty: every command that has the flags.
@@ -77,8 +83,8 @@ const std::vector<PartnerRow>& Rows() {
        kFlags,
        {"--optimizer", "--foreach", "--fused", "--set-to-none",
         "--late-zero-grad", "--optimizer-in-backward", "--accumulate",
-        "--trainable", "--lora", "--recompute", "--try-trainable",
-        "--try-lora"},
+        "--trainable", "--lora", "--input-grad", "--recompute",
+        "--try-trainable", "--try-lora", "--evaluate"},
        [](G given) { return given.Trains(); },
        kTraining},
       {"",
@@ -107,6 +113,19 @@ const std::vector<PartnerRow>& Rows() {
        [](G given) { return !given.Has("--parallel"); },
        "is a MIG instance, and the GPUs of --parallel use NCCL, which does not "
        "span MIG instances"},
+      {"",
+       kFlags,
+       {"--parallel", "--html"},
+       [](G given) { return !RunsInTurn(given); },
+       "is for one step, not for --lengths, --evaluate or networks with '+'"},
+      {"",
+       kFlags,
+       {"--lengths", "--evaluate"},
+       [](G given) {
+         return !given.Is("MODEL", kAnd) &&
+                !(given.Has("--lengths") && given.Has("--evaluate"));
+       },
+       "one of --lengths, --evaluate and networks with '+'"},
       {"mig pack",
        kFlags,
        {"--parallel"},

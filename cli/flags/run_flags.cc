@@ -177,6 +177,8 @@ std::vector<std::string> SetupWords(const ModelOptions& model,
   if (predictor.expandable_segments) {
     words.emplace_back("--expandable-segments");
   }
+  const std::vector<std::string> passes = model.passes.Words();
+  words.insert(words.end(), passes.begin(), passes.end());
   return words;
 }
 

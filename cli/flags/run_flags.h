@@ -47,8 +47,9 @@ struct PredictorFlags {
                  bool with_slices = true) const;
 };
 
-/// The flags of a training step, and of the allocator, that differ from
-/// PyTorch's default: LoopWords, "--expandable-segments".
+/// The flags of a training step, of the allocator and of the process that
+/// differ from PyTorch's default: LoopWords, "--expandable-segments",
+/// PassFlags::Words.
 std::vector<std::string> SetupWords(const ModelOptions& model,
                                     const PredictorFlags& predictor);
 

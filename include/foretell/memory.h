@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "foretell/device.h"
@@ -101,7 +102,32 @@ AllocatorReplay SimulateCachingAllocator(
     std::span<const AllocationEvent> events,
     const CachingAllocatorConfig& config = {});
 
-/// Settings of SimulateMemory in addition to the graph.
+/// A pass that a process runs: one of inference, or a step of training.
+struct RunPass {
+  const OperatorGraph* graph = nullptr;  ///< Not null.
+  int network = 0;                       ///< From 0; whose pass it is.
+};
+
+/// What a process runs over one allocator: passes in this order, in a loop. Not
+/// empty; the graphs must outlive it.
+///
+/// Parameters, buffers and optimizer states of every network stay; passes of
+/// one network share those of its largest graph. A pass of another graph than
+/// the network's last one replaces its inputs. What a pass leaves (results,
+/// gradients) lives until the network's next pass. An inference pass of a
+/// network that also trains is an evaluation: its inputs and results live no
+/// longer than it does. A step that GPUs share is the only pass.
+struct PassSequence {
+  /// One pass, again and again.
+  // NOLINTNEXTLINE(google-explicit-constructor): a graph is the usual case.
+  PassSequence(const OperatorGraph& graph) : list{{.graph = &graph}} {}
+  explicit PassSequence(std::vector<RunPass> passes)
+      : list(std::move(passes)) {}
+
+  std::vector<RunPass> list;
+};
+
+/// Settings of SimulateMemory in addition to the passes.
 struct MemoryOptions {
   DeviceSpec device;
   ContextModel context;
@@ -129,6 +155,12 @@ struct NodeMemory {
   std::int64_t reserved_after = 0;
 };
 
+/// Memory of one of several passes, in the last run of the loop.
+struct PassMemory {
+  std::int64_t allocated_peak = 0;
+  std::int64_t reserved_after = 0;
+};
+
 /// The request of a run that did not fit.
 struct MemoryShortage {
   NodeId node = kNone;  ///< kNone: parameters and inputs do not fit.
@@ -136,7 +168,7 @@ struct MemoryShortage {
   std::int64_t reserved = 0;
 };
 
-/// Device memory of one step, simulated; all sizes in bytes.
+/// Device memory of a process that runs steps, simulated; all sizes in bytes.
 struct MemoryBreakdown {
   /// context + link_buffers + reserved_peak, as nvidia-smi would show it.
   std::int64_t total = 0;
@@ -157,11 +189,15 @@ struct MemoryBreakdown {
   std::array<std::int64_t, kNumTensorRoles> at_peak_by_role = {};
   std::int64_t at_peak_workspace = 0;
   std::int64_t at_peak_rounding = 0;  ///< Lost in 512 B units, unsplit blocks.
-  NodeId peak_node = kNone;           ///< Node during which the peak occurred.
+  /// Pass, of the sequence, and node of its graph during which the peak
+  /// occurred.
+  std::size_t peak_pass = 0;
+  NodeId peak_node = kNone;
 
   /// At most kMaxLiveTensors, the largest first.
   std::vector<LiveTensor> largest_at_peak;
-  std::vector<NodeMemory> timeline;  ///< One per node.
+  std::vector<NodeMemory> timeline;  ///< One per node of the peak pass.
+  std::vector<PassMemory> passes;    ///< One per pass of the sequence.
   /// Set when allocator.device_limit_bytes was not enough; every other number
   /// then describes the run up to that request.
   std::optional<MemoryShortage> shortage;
@@ -178,30 +214,32 @@ struct MemoryBreakdown {
 /// Length of MemoryBreakdown::largest_at_peak.
 inline constexpr std::size_t kMaxLiveTensors = 20;
 
-/// Simulates the memory of the graph's step: lifetimes, library workspaces,
-/// caching allocator, CUDA context. Throws as SimulateCachingAllocator does.
-MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
+/// Simulates the memory of the passes: lifetimes, library workspaces, caching
+/// allocator, CUDA context. The loop runs until a further run changes little;
+/// only the last run counts, except for reserved memory. Throws as
+/// SimulateCachingAllocator does.
+MemoryBreakdown SimulateMemory(const PassSequence& passes,
                                const MemoryOptions& options);
 
-/// True when the step runs with `limit_bytes` of device memory, context
+/// True when the passes run with `limit_bytes` of device memory, context
 /// included: cached segments are released before a request is refused, so a run
 /// can fit in less than its MemoryBreakdown::total.
-bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
+bool FitsInMemory(const PassSequence& passes, const MemoryOptions& options,
                   std::int64_t limit_bytes);
 
-/// Bytes that the step uses of `limit_bytes` of device memory, context
+/// Bytes that the passes use of `limit_bytes` of device memory, context
 /// included; empty if FitsInMemory is false.
-std::optional<std::int64_t> MemoryWithin(const OperatorGraph& graph,
+std::optional<std::int64_t> MemoryWithin(const PassSequence& passes,
                                          const MemoryOptions& options,
                                          std::int64_t limit_bytes);
 
-/// The least device memory in bytes, context included, with which the step runs
-/// if cached segments are released: FitsInMemory accepts it and refuses 2 MiB
-/// (the unit of segments) less. `simulated` is the result of SimulateMemory for
-/// both; the result is at most its total, and equal to it after a shortage.
-/// Found by bisection; a still smaller limit may suffice if a refused workspace
-/// moves later segments. Throws as SimulateMemory does.
-std::int64_t LeastMemory(const OperatorGraph& graph,
+/// The least device memory in bytes, context included, with which the passes
+/// run if cached segments are released: FitsInMemory accepts it and refuses
+/// 2 MiB (the unit of segments) less. `simulated` is the result of
+/// SimulateMemory for both; the result is at most its total, and equal to it
+/// after a shortage. Found by bisection; a still smaller limit may suffice if a
+/// refused workspace moves later segments. Throws as SimulateMemory does.
+std::int64_t LeastMemory(const PassSequence& passes,
                          const MemoryOptions& options,
                          const MemoryBreakdown& simulated);
 

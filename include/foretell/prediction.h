@@ -47,7 +47,14 @@ enum class StepBound : std::uint8_t {
 };
 std::string_view StepBoundName(StepBound bound);  ///< "gpu", "host", "link".
 
-/// What one step of a network needs on a whole device.
+/// Time and energy of one of several passes.
+struct PassFigures {
+  double latency_ms = 0;
+  double energy_j = 0;
+};
+
+/// What one step of a network needs on a whole device, or a process that runs
+/// several passes (Predictor::PredictRun).
 struct Prediction {
   std::string device;     ///< DeviceSpec::name.
   std::string context;    ///< ContextModel::name.
@@ -62,6 +69,8 @@ struct Prediction {
   Figure& operator[](Target target) {
     return figures[static_cast<std::size_t>(target)];
   }
+  /// One per pass, as memory.passes; empty unless there are several.
+  std::vector<PassFigures> passes = {};
   /// One per MIG profile of the device; empty for a step that GPUs share.
   std::vector<SliceRatio> slices;
 

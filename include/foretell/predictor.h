@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -99,6 +100,13 @@ class Predictor {
   /// for a run for which PMGNS has no figure.
   Prediction Predict(const OperatorGraph& graph) const;
 
+  /// What a process needs that runs `passes` in a loop, instead of one step:
+  /// memory is simulated of all of them; everything else is that of the pass
+  /// `step` (an index), with `adds_up` latency and energy are the sums of all
+  /// passes. Throws what Predict throws.
+  Prediction PredictRun(const PassSequence& passes, std::size_t step,
+                        bool adds_up) const;
+
   /// The same predictor on another host, which overrides that of its options
   /// or correction. Cheap: both share what was learned. Throws
   /// Error(kInvalidArgument) for a factor or spread outside its range.
@@ -118,10 +126,10 @@ class Predictor {
  private:
   Predictor(DeviceSpec device, const Run& run, PredictorOptions options);
   MemoryOptions ToMemoryOptions() const;
-  MemoryBreakdown MemoryOf(const OperatorGraph& graph) const;
+  MemoryBreakdown MemoryOf(const PassSequence& passes) const;
   void RequireTraced(const OperatorGraph& graph) const;
   void SetHost(const HostSpec& host);
-  void PutSimulatedMemory(const OperatorGraph& graph,
+  void PutSimulatedMemory(const PassSequence& passes,
                           Prediction& prediction) const;
   /// Latency and energy of prediction.cost, with their intervals.
   void PutAnalyticTimes(Prediction& prediction) const;
@@ -135,7 +143,7 @@ class Predictor {
   AnalyticAnswer AnswerAnalytically(const OperatorGraph& graph) const;
   LearnedAnswer Learn(AnalyticAnswer answer) const;
   CorrectedAnswer Correct(LearnedAnswer answer) const;
-  /// What the step holds on its device.
+  /// What the step, or each of the passes, holds on its device.
   Prediction PutOnDevice(CorrectedAnswer answer) const;
   /// @}
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "foretell/device.h"
@@ -44,6 +47,34 @@ struct Answer {
   std::vector<std::string> warnings;  ///< WarningsOf.
 };
 
+/// Why a process runs other passes in addition to the session's own step.
+enum class RunKind : std::uint8_t {
+  kLengths,     ///< Steps of the same network whose inputs have other sizes.
+  kNetworks,    ///< Other networks; a step's time is the sum of all passes.
+  kEvaluation,  ///< Inference of the network that is trained.
+};
+
+/// A pass of such a process.
+struct OtherPass {
+  std::string label;  ///< What it is, for reports.
+  Program program;
+  StepRequest request;
+};
+
+/// All that a process runs in a loop; PassSequence has the rules.
+struct PassPlan {
+  RunKind kind = RunKind::kLengths;
+  std::string label;  ///< Of the session's own step.
+  std::vector<OtherPass> others;
+  /// The passes in order: 0 is the own step, i > 0 others[i - 1]. Contains 0.
+  std::vector<std::size_t> order;
+
+  /// The label of pass `i`, numbered as in `order`.
+  const std::string& LabelOf(std::size_t i) const {
+    return i == 0 ? label : others.at(i - 1).label;
+  }
+};
+
 /// A model that was opened once, and is traced and predicted as often as asked.
 ///
 /// Not safe to use from several threads at once. Every method throws Error that
@@ -72,6 +103,15 @@ class Session {
     return StepWith(change).graph;
   }
 
+  /// Predictions are then of a process that runs all passes of `plan`:
+  /// PredictRun, with the own step as `step`.
+  void RunInTurn(PassPlan plan) { plan_ = std::move(plan); }
+  /// Null unless RunInTurn was called.
+  const PassPlan* plan() const { return plan_ ? &*plan_ : nullptr; }
+  /// The trace of pass `i` of the plan, numbered as in PassPlan::order, made by
+  /// the first call. Errors as Step.
+  const Trace& StepOfPass(std::size_t i);
+
   /// What Step needs. Errors as Step and Predictor::Predict.
   Prediction Predict(const Predictor& predictor);
   /// The same by a predictor of its own. Errors as Predictor::Make, too.
@@ -86,6 +126,8 @@ class Session {
   Program program_;
   StepRequest request_;
   std::optional<Trace> step_;
+  std::optional<PassPlan> plan_;
+  std::map<std::size_t, Trace> other_steps_;  ///< As PassPlan::order.
 };
 
 }  // namespace foretell

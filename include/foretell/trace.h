@@ -21,7 +21,7 @@ struct TraceOptions {
   /// What is traced. Grad mode is refused in training; the version of PyTorch
   /// decides on TraceDevice::kMeta what attention stores.
   Run run = {};
-  TrainingLoop loop = {};  ///< Used in Mode::kTraining.
+  TrainingLoop loop = {};
   TraceDevice device = TraceDevice::kMeta;
   std::uint64_t seed = 0;  ///< Of all that TraceDevice::kCpu draws.
   /// False if the run's precision is a default and not the user's choice: there

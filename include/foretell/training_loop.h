@@ -3,20 +3,12 @@
 #include <optional>
 #include <string>
 
+#include "foretell/lora.h"
 #include "foretell/parallel.h"
+#include "foretell/quantize.h"
 #include "foretell/run.h"
 
 namespace foretell {
-
-/// Low-rank adapters trained instead of the weights (LoRA).
-struct LoraSpec {
-  int rank = 0;  ///< 0: none.
-  /// Regular expression (RE2) that matches part of the names of the adapted
-  /// layers' weights.
-  std::string targets = {};
-
-  bool operator==(const LoraSpec&) const = default;
-};
 
 /// How a loop runs its steps, of training if nothing else is stated. The
 /// defaults are PyTorch's.
@@ -46,8 +38,14 @@ struct TrainingLoop {
   /// Trains only parameters whose names this regular expression (RE2) matches
   /// in part; empty: as the file declares.
   std::string trainable = {};
-  /// Adapters; nothing else is then trained; not together with `trainable`.
+  /// Adapters; nothing else is then trained, except what `trainable` names.
   LoraSpec lora = {};
+  /// Frozen weights of few bits, in inference as well. Training then requires
+  /// `lora` or `trainable`.
+  QuantizeSpec quantize = {};
+  /// In training, inputs of floating point require gradients, as those that an
+  /// attack or an encoder before the network needs.
+  bool input_grad = false;
   /// Blocks to recompute in the backward pass, see RecomputeBlocks; empty:
   /// none.
   std::string recompute = {};

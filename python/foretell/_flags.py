@@ -25,6 +25,8 @@ class Options(TypedDict, total=False):
     batch: Union[int, Sequence[int], None]
     dim: Mapping[str, int]
     seq_len: int
+    lengths: Union[str, Sequence[int]]
+    evaluate: int
     input: Union[str, Mapping[str, str]]
     batch_size: Union[int, None]
     input_size: Any
@@ -46,6 +48,8 @@ class Options(TypedDict, total=False):
     accumulate: int
     trainable: str
     lora: str
+    quantize: str
+    input_grad: bool
     recompute: Union[str, None]
     gradient_checkpointing: bool
     parallel: str
@@ -97,6 +101,8 @@ def _values(name: str, value: Any) -> list[str]:
         return [f"{key}={one}" for key, one in value.items()]
     if name == "batch":
         return [",".join(_batches(value))]
+    if name == "lengths" and not isinstance(value, str):
+        return [",".join(map(str, value))]
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [str(one) for one in value]
     return [str(value)]

@@ -27,8 +27,16 @@ OPTIONS: dict[str, str] = {
     "input": 'types of a file\'s inputs: "f32[8,3,224,224]", or a dict by name',
     "dim": 'sizes of open dimensions by name: {"seq": 128}',
     "seq_len": "length of the sequences, where the model has one that is open",
+    "lengths": 'lengths of steps that one process runs in turn: "32..512" at random, '
+               "or a list, in its order",
+    "evaluate": "batch of an inference pass between training steps",
     "trainable": "regular expression: only parameters in whose names it is found train",
-    "lora": 'adapters, of which alone is trained: "r=16,targets=q_proj|v_proj"',
+    "lora": 'adapters, of which alone is trained: "r=16,targets=q_proj|v_proj", and '
+            "more keys of peft.LoraConfig: dropout=0.05, type=bf16, save=lm_head, "
+            "bias=all, dora, kbit",
+    "quantize": 'weights of linear layers in few bits: "nf4", "nf4,double", "int8", '
+                '"gptq:4", "awq:4", "fp8"',
+    "input_grad": "True: inputs of floating point require gradients in training",
     "recompute": 'activation checkpointing: "auto", or paths of modules: "blocks.*"; '
                  "also gradient_checkpointing=True",
     "accumulate": "batches whose gradients are added up before the optimizer runs",
@@ -73,8 +81,9 @@ LIMITS: dict[str, str] = {
     "strict": "True: latency and energy count at their upper ends, too",
     "tight": "True: memory counts without what the allocator's cache could give back",
 }
-_SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "keep_result",
-             "late_zero_grad", "no_convert", "optimizer_in_backward", "strict", "tight")
+_SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "input_grad",
+             "keep_result", "late_zero_grad", "no_convert", "optimizer_in_backward",
+             "strict", "tight")
 # A word after a flag that is its value: a placeholder, a number, or a value's form.
 _VALUE = r"(?:'[^']*'|[A-Z][A-Z]+\b|[A-Z]\b|\S*[=\[\]0-9:*]\S*?|{words})(?=[\s,;:)'.]|$)"
 _WORDS = ("training|inference|auto|analytic|learned|pmgns|cpu|meta|off|require|none|"

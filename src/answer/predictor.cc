@@ -1,7 +1,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "src/answer/least_figures.h"
 #include "src/answer/slices.h"
 #include "src/answer/step_bound.h"
+#include "src/answer/sum_of_passes.h"
 #include "src/core/statistics.h"
 #include "src/core/units.h"
 #include "src/correct/apply_correction.h"
@@ -80,7 +83,7 @@ struct Predictor::LearnedAnswer {
 
 /// With all figures final.
 struct Predictor::CorrectedAnswer {
-  const OperatorGraph& graph;
+  PassSequence passes;
   Prediction prediction;
 };
 
@@ -129,24 +132,25 @@ MemoryOptions Predictor::ToMemoryOptions() const {
           .torch = run_.torch};
 }
 
-MemoryBreakdown Predictor::MemoryOf(const OperatorGraph& graph) const {
-  MemoryBreakdown memory = SimulateMemory(graph, ToMemoryOptions());
+MemoryBreakdown Predictor::MemoryOf(const PassSequence& passes) const {
+  MemoryBreakdown memory = SimulateMemory(passes, ToMemoryOptions());
   if (options_.correction) {
+    const OperatorGraph& graph = *passes.list[memory.peak_pass].graph;
     MoveContext(GapOf(*options_.correction, graph).mib, memory);
   }
   return memory;
 }
 
-void Predictor::PutSimulatedMemory(const OperatorGraph& graph,
+void Predictor::PutSimulatedMemory(const PassSequence& passes,
                                    Prediction& prediction) const {
-  prediction.memory = MemoryOf(graph);
+  prediction.memory = MemoryOf(passes);
   const MemoryBreakdown& memory = prediction.memory;
   prediction[Target::kMemory] = {
       .value = ToMiB(memory.total),
       .interval = {ToMiB(memory.total_low), ToMiB(memory.total_high)}};
   if (!options_.with_least) return;
   prediction.cache_mib =
-      ToMiB(memory.total - LeastMemory(graph, ToMemoryOptions(), memory));
+      ToMiB(memory.total - LeastMemory(passes, ToMemoryOptions(), memory));
 }
 
 double Predictor::MemoryInGradMode(const Prediction& prediction,
@@ -257,7 +261,7 @@ Prediction Predictor::PutOnDevice(CorrectedAnswer answer) const {
     prediction.on_device_mib = total_mib;
   } else if (options_.with_least) {
     const std::optional<std::int64_t> held = MemoryWithin(
-        answer.graph, ToMemoryOptions(), device_.usable_mib * kMiB);
+        answer.passes, ToMemoryOptions(), device_.usable_mib * kMiB);
     if (held) prediction.on_device_mib = ToMiB(*held);
   }
   return std::move(prediction);
@@ -265,6 +269,33 @@ Prediction Predictor::PutOnDevice(CorrectedAnswer answer) const {
 
 Prediction Predictor::Predict(const OperatorGraph& graph) const {
   return PutOnDevice(Correct(Learn(AnswerAnalytically(graph))));
+}
+
+Prediction Predictor::PredictRun(const PassSequence& passes, std::size_t step,
+                                 bool adds_up) const {
+  Predictor of_each = *this;
+  of_each.options_.with_least = false;
+  std::map<const OperatorGraph*, Prediction> alone;
+  for (const RunPass& pass : passes.list) {
+    if (alone.contains(pass.graph)) continue;
+    alone.emplace(pass.graph, of_each.Predict(*pass.graph));
+  }
+  Prediction run = alone.at(passes.list.at(step).graph);
+  for (std::size_t i = 0; i < passes.list.size(); ++i) {
+    const Prediction& pass = alone.at(passes.list[i].graph);
+    run.passes.push_back(
+        {pass[Target::kLatency].value, pass[Target::kEnergy].value});
+    if (adds_up && i != step) AddTimes(pass, run);
+  }
+  const MemoryBreakdown of_step = std::move(run.memory);
+  Figure memory = std::move(run[Target::kMemory]);
+  PutSimulatedMemory(passes, run);
+  memory.value += ToMiB(run.memory.total - of_step.total);
+  memory.interval.lo += ToMiB(run.memory.total_low - of_step.total_low);
+  memory.interval.hi += ToMiB(run.memory.total_high - of_step.total_high);
+  run[Target::kMemory] = std::move(memory);
+  run.on_device_mib.reset();
+  return PutOnDevice({passes, std::move(run)});
 }
 
 }  // namespace foretell

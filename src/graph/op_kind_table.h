@@ -41,7 +41,9 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "ger kron chain_matmul tensordot linalg_matmul linalg_multi_dot "
      "linalg_vecdot linalg_matrix_power matrix_power _addmm_activation _int_mm "
      "_scaled_mm _scaled_mm_v2 _grouped_mm _scaled_grouped_mm "
-     "_scaled_grouped_mm_v2 _trilinear _weight_int8pack_mm _weight_int4pack_mm "
+     "_scaled_grouped_mm_v2 gptq::quant_matmul "
+     "bitsandbytes::int8_linear_matmul _trilinear _weight_int8pack_mm "
+     "_weight_int4pack_mm "
      "sspaddmm smm hspmm _sparse_mm _sparse_addmm"},
     {OpKind::kEinsum, "einsum"},
     {OpKind::kAttention,
@@ -237,7 +239,10 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "to _to_copy type_as _autocast_to_full_precision "
      "_autocast_to_reduced_precision _cast_Byte _cast_Char _cast_Double "
      "_cast_Float _cast_Half _cast_Int _cast_Long _cast_Short chalf float half "
-     "double bfloat16 long int bool _saturate_weight_to_fp16"},
+     "double bfloat16 long int bool _saturate_weight_to_fp16 "
+     "bitsandbytes::dequantize_4bit bitsandbytes::dequantize_blockwise "
+     "bitsandbytes::int8_vectorwise_quant bitsandbytes::int8_mm_dequant "
+     "awq::dequantize"},
     {OpKind::kConcat,
      "cat concat concatenate stack _stack hstack vstack dstack column_stack "
      "row_stack block_diag _chunk_cat cartesian_prod combinations "

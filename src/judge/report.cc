@@ -48,10 +48,22 @@ std::optional<ReportParallel> ParallelOf(const OperatorGraph& graph) {
   return found;
 }
 
+double MeanLatency(const std::vector<ReportPass>& passes) {
+  double sum = 0;
+  double runs = 0;
+  for (const ReportPass& pass : passes) {
+    sum += static_cast<double>(pass.runs) * pass.figures.latency_ms;
+    runs += static_cast<double>(pass.runs);
+  }
+  return sum / runs;
+}
+
 }  // namespace
 
 Report MakeReport(ReportedModel model, const OperatorGraph& graph,
-                  Prediction prediction, mig::Recommendation recommendation) {
+                  Prediction prediction, mig::Recommendation recommendation,
+                  const OperatorGraph* at_peak) {
+  const OperatorGraph& peak = at_peak == nullptr ? graph : *at_peak;
   std::vector<std::string>& warnings = model.warnings;
   const std::vector<std::string> doubts = prediction.AllWarnings();
   warnings.insert(warnings.end(), doubts.begin(), doubts.end());
@@ -72,12 +84,17 @@ Report MakeReport(ReportedModel model, const OperatorGraph& graph,
       .inputs = OrOfGraph(std::move(model.inputs), graph, graph.inputs()),
       .outputs = OrOfGraph(std::move(model.outputs), graph, graph.outputs()),
       .parallel = ParallelOf(graph),
-      .peak_operator = OperatorName(graph, prediction.memory.peak_node),
-      .peak_phase = PhaseOf(graph, prediction.memory.peak_node),
+      .passes = std::move(model.passes),
+      .peak_operator = OperatorName(peak, prediction.memory.peak_node),
+      .peak_phase = PhaseOf(peak, prediction.memory.peak_node),
       .warnings = std::move(warnings)};
   for (const LiveTensor& tensor : prediction.memory.largest_at_peak) {
     report.largest_at_peak.push_back(
-        {tensor, OperatorName(graph, tensor.producer)});
+        {tensor, OperatorName(peak, tensor.producer)});
+  }
+  if (model.has_lengths) report.mean_latency_ms = MeanLatency(report.passes);
+  if (!report.peak_operator.empty() && !model.peak_pass.empty()) {
+    report.peak_operator += fmt::format(" of {}", model.peak_pass);
   }
   report.prediction = std::move(prediction);
   report.recommendation = std::move(recommendation);

@@ -47,6 +47,16 @@ struct ReportParallel {
   std::optional<SharedLayerCounts> layers = {};
 };
 
+/// One of several passes that a process runs in turn.
+struct ReportPass {
+  std::string label;  ///< "length 512", "evaluation", a network's name.
+  Mode mode = Mode::kInference;
+  std::int64_t batch = 1;
+  std::int64_t runs = 0;  ///< In one run of the loop.
+  PassFigures figures;
+  std::int64_t allocated_peak = 0;  ///< While it runs, in bytes.
+};
+
 /// Everything in the answer for one file, independent of how it is printed.
 struct Report {
   std::string model;   ///< As the user named it.
@@ -75,9 +85,14 @@ struct Report {
   /// Memory of the step without torch.no_grad(), in MiB; see
   /// Predictor::MemoryInGradMode. Empty where it is not known, or runs so.
   std::optional<double> grad_mode_mib = {};
-  std::optional<ReportParallel> parallel = {};      ///< Empty: one GPU.
+  std::optional<ReportParallel> parallel = {};  ///< Empty: one GPU.
+  std::vector<ReportPass> passes = {};          ///< Empty: one step.
+  /// Latency of a step of average length; empty unless lengths differ.
+  std::optional<double> mean_latency_ms = {};
   std::optional<ReportSuggestion> suggestion = {};  ///< Where one was tried.
-  std::string peak_operator;           ///< Empty: before the first operator.
+  /// Empty: before the first operator. With several passes also which of them:
+  /// "conv1 (conv2d) of length 512".
+  std::string peak_operator;
   Phase peak_phase = Phase::kForward;  ///< Of that operator.
   std::vector<ReportLiveTensor> largest_at_peak;
   mig::Recommendation recommendation;
@@ -102,11 +117,16 @@ struct ReportedModel {
   std::vector<ReportTensor> outputs = {};
   std::string loss = {};
   std::map<DType, std::int64_t> weights = {};
+  std::vector<ReportPass> passes = {};
+  bool has_lengths = false;    ///< They are steps of different lengths.
+  std::string peak_pass = {};  ///< Label of the one with the memory peak.
 };
 
 /// Puts a report together. The model's warnings go before those of the
-/// prediction.
+/// prediction. `at_peak`: the graph of the pass with the memory peak; null:
+/// `graph`.
 Report MakeReport(ReportedModel model, const OperatorGraph& graph,
-                  Prediction prediction, mig::Recommendation recommendation);
+                  Prediction prediction, mig::Recommendation recommendation,
+                  const OperatorGraph* at_peak = nullptr);
 
 }  // namespace foretell

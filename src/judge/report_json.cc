@@ -250,6 +250,21 @@ Json ParallelJson(const ReportParallel& parallel,
   return json;
 }
 
+/// What a process runs in turn, each pass once.
+Json PassesJson(const std::vector<ReportPass>& passes) {
+  Json list = Json::array();
+  for (const ReportPass& pass : passes) {
+    list.push_back({{"label", pass.label},
+                    {"mode", ModeName(pass.mode)},
+                    {"batch", pass.batch},
+                    {"runs", pass.runs},
+                    {"latency_ms", Rounded(pass.figures.latency_ms)},
+                    {"energy_j", Rounded(pass.figures.energy_j)},
+                    {"allocated_mib", Mib(pass.allocated_peak)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 double RoundedForJson(double value, int digits) {
@@ -305,6 +320,10 @@ Json ReportToJson(const Report& report) {
                {"mig", MigJson(report.recommendation)}};
   if (report.parallel) {
     json["parallel"] = ParallelJson(*report.parallel, prediction);
+  }
+  if (!report.passes.empty()) json["passes"] = PassesJson(report.passes);
+  if (report.mean_latency_ms) {
+    json["latency"]["mean_ms"] = Rounded(*report.mean_latency_ms);
   }
   return json;
 }

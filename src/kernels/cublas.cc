@@ -12,8 +12,8 @@ namespace foretell::cost {
 namespace {
 
 /// Products of which PyTorch has kernels of its own
-/// (ATen/native/cuda/int8mm.cu, int4mm.cu, GroupMM.cu), and those of sparse
-/// matrices, which cuSPARSE computes.
+/// (ATen/native/cuda/int8mm.cu, int4mm.cu, GroupMM.cu), a Triton kernel of
+/// GPTQ's layers, and those of sparse matrices, which cuSPARSE computes.
 constexpr auto kOtherProducts = std::to_array<std::string_view>({
     "_grouped_mm",
     "_scaled_grouped_mm",
@@ -22,6 +22,7 @@ constexpr auto kOtherProducts = std::to_array<std::string_view>({
     "_sparse_mm",
     "_weight_int4pack_mm",
     "_weight_int8pack_mm",
+    "gptq::quant_matmul",
     "hspmm",
     "smm",
     "sspaddmm",

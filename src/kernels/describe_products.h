@@ -5,8 +5,9 @@
 namespace foretell::cost {
 
 /// Unit that the products of a node are computed on, as its type: that of
-/// 16-bit operands; for f32 TF32 in convolutions and fused attention, else by
-/// the graph's precision; for f64 FP32, see Kernel::arithmetic.
+/// 16-bit operands, also for i8; for f32 TF32 in convolutions and fused
+/// attention, else by the graph's precision; for f64 FP32, see
+/// Kernel::arithmetic.
 Precision ProductPrecision(const Expansion& expansion,
                            const ExpandedNode& expanded);
 

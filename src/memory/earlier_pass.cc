@@ -4,6 +4,7 @@
 
 #include "src/core/units.h"
 #include "src/memory/least_memory.h"
+#include "src/memory/loop_schedule.h"
 #include "src/memory/schedule.h"
 
 // A pass before the first step, as a summary of the network runs it.

@@ -9,6 +9,7 @@
 #include "src/core/units.h"
 #include "src/memory/caching_allocator.h"
 #include "src/memory/link_buffers.h"
+#include "src/memory/loop_schedule.h"
 #include "src/memory/schedule.h"
 #include "src/memory/workspace.h"
 
@@ -60,46 +61,54 @@ std::optional<std::int64_t> ReservedWithin(
 
 }  // namespace
 
-double memory::CublasHandlesMib(const OperatorGraph& graph,
+double memory::CublasHandlesMib(const PassSequence& passes,
                                 const MemoryOptions& options) {
   const double each = options.context.cublas_handle_mib;
-  return each > 0 ? each * CountCublasHandles(graph, options.torch) : 0;
+  if (each <= 0) return 0;
+  int handles = 0;
+  for (const RunPass& pass : passes.list) {
+    handles = std::max(handles, CountCublasHandles(*pass.graph, options.torch));
+  }
+  return each * handles;
 }
 
-std::int64_t memory::ContextBytes(const OperatorGraph& graph,
+std::int64_t memory::ContextBytes(const PassSequence& passes,
                                   const MemoryOptions& options) {
   const bool loads_cudnn =
-      std::ranges::any_of(graph.nodes(), memory::UsesCudnn);
+      std::ranges::any_of(passes.list, [](const RunPass& pass) {
+        return std::ranges::any_of(pass.graph->nodes(), memory::UsesCudnn);
+      });
   const double mib = options.context.ContextMib(options.device) -
                      (loads_cudnn ? 0 : options.context.cudnn_mib) +
-                     CublasHandlesMib(graph, options);
+                     CublasHandlesMib(passes, options);
   return std::llround(std::max(mib, 0.0) * static_cast<double>(kMiB));
 }
 
-bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
+bool FitsInMemory(const PassSequence& passes, const MemoryOptions& options,
                   std::int64_t limit_bytes) {
-  return MemoryWithin(graph, options, limit_bytes).has_value();
+  return MemoryWithin(passes, options, limit_bytes).has_value();
 }
 
-std::optional<std::int64_t> MemoryWithin(const OperatorGraph& graph,
+std::optional<std::int64_t> MemoryWithin(const PassSequence& passes,
                                          const MemoryOptions& options,
                                          std::int64_t limit_bytes) {
-  const std::int64_t outside = memory::ContextBytes(graph, options) +
-                               memory::LinkBufferBytes(graph, options.device);
+  const std::int64_t outside =
+      memory::ContextBytes(passes, options) +
+      memory::LinkBufferBytes(*passes.list.front().graph, options.device);
   if (outside > limit_bytes) return std::nullopt;
   const std::optional<std::int64_t> reserved = ReservedWithin(
-      memory::AllocationsOf(memory::MakeSchedule(graph, options)),
+      memory::AllocationsOf(memory::MakeSchedule(passes, options)),
       options.allocator, limit_bytes - outside);
   if (!reserved) return std::nullopt;
   return outside + *reserved;
 }
 
-std::int64_t LeastMemory(const OperatorGraph& graph,
+std::int64_t LeastMemory(const PassSequence& passes,
                          const MemoryOptions& options,
                          const MemoryBreakdown& simulated) {
   if (simulated.shortage) return simulated.total;
   const std::vector<AllocationEvent> events =
-      memory::AllocationsOf(memory::MakeSchedule(graph, options));
+      memory::AllocationsOf(memory::MakeSchedule(passes, options));
   std::int64_t good = simulated.reserved_peak / kSegmentGranule;
   std::int64_t bad = (NeededPeak(events) - 1) / kSegmentGranule;
   while (good - bad > 1) {

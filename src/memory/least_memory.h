@@ -7,13 +7,13 @@
 namespace foretell::memory {
 
 /// The CUDA context of `options` on its device, for a process that runs
-/// `graph`: without cuDNN's kernels if it does not need them, with its cuBLAS
+/// `passes`: without cuDNN's kernels if it does not need them, with its cuBLAS
 /// handles.
-std::int64_t ContextBytes(const OperatorGraph& graph,
+std::int64_t ContextBytes(const PassSequence& passes,
                           const MemoryOptions& options);
 
 /// Part of the context used by cuBLAS handles, in MiB.
-double CublasHandlesMib(const OperatorGraph& graph,
+double CublasHandlesMib(const PassSequence& passes,
                         const MemoryOptions& options);
 
 }  // namespace foretell::memory

@@ -10,7 +10,6 @@
 
 #include "src/graph/collective.h"
 #include "src/kernels/cublas.h"
-#include "src/memory/warm_up.h"
 #include "src/memory/workspace.h"
 
 namespace foretell::memory {
@@ -134,13 +133,15 @@ class ScheduleMaker {
                           .bytes = graph_.storage(event.storage).bytes,
                           .stream = stream},
            .storage = event.storage,
-           .node = event.node});
+           .node = event.node,
+           .graph = &graph_});
     }
   }
 
   void AddWorkspace(Kind kind, std::int64_t id, std::int64_t bytes,
                     NodeId node) {
-    schedule_.push_back({.allocation = {kind, id, bytes}, .node = node});
+    schedule_.push_back(
+        {.allocation = {kind, id, bytes}, .node = node, .graph = &graph_});
   }
 
   const OperatorGraph& graph_;
@@ -156,11 +157,6 @@ class ScheduleMaker {
 std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
                                              const MemoryOptions& options) {
   return ScheduleMaker(graph, options).Make();
-}
-
-std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
-                                         const MemoryOptions& options) {
-  return WithWarmUp(graph, MakeStepSchedule(graph, options));
 }
 
 int CountCublasHandles(const OperatorGraph& graph, const TorchVersion& torch) {

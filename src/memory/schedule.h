@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -14,14 +15,15 @@ struct ScheduledEvent {
   AllocationEvent allocation;
   StorageId storage = kNone;  ///< kNone: a workspace.
   NodeId node = kNone;        ///< Node during which it happens.
-  bool warms_up = false;  ///< During the process's first step, see WithWarmUp.
+  /// Has the storage, and for a birth the node.
+  const OperatorGraph* graph = nullptr;
+  std::size_t pass =
+      0;  ///< Index in the run of the process; see loop_schedule.h.
 
   /// True for an allocation, false for a free.
   bool IsBirth() const {
     return allocation.kind == AllocationEvent::Kind::kAllocate;
   }
-  /// Before the first node of the graph's own step.
-  bool IsBeforeStep() const { return warms_up || node == kNone; }
 };
 
 /// The graph's events, node by node, with the libraries' workspaces inserted as
@@ -31,10 +33,6 @@ struct ScheduledEvent {
 /// Without options.with_workspaces only the graph's events.
 std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
                                              const MemoryOptions& options);
-
-/// The same, after the first step of the process (WithWarmUp).
-std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
-                                         const MemoryOptions& options);
 
 /// Number of threads of a step that use a cuBLAS handle: 0, 1 or 2.
 int CountCublasHandles(const OperatorGraph& graph, const TorchVersion& torch);

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "foretell/memory.h"
 #include "src/core/units.h"
 #include "src/memory/least_memory.h"
 #include "src/memory/link_buffers.h"
+#include "src/memory/loop_schedule.h"
 #include "src/memory/schedule.h"
 
 // Memory of one step: what the process would show in nvidia-smi.
@@ -100,8 +102,8 @@ std::vector<ValueId> FirstValues(const OperatorGraph& graph) {
   return first;
 }
 
-LiveTensor Describe(const OperatorGraph& graph, const ScheduledEvent& born,
-                    ValueId first_value) {
+LiveTensor Describe(const ScheduledEvent& born, ValueId first_value) {
+  const OperatorGraph& graph = *born.graph;
   const Storage& storage = graph.storage(born.storage);
   LiveTensor tensor{.label = storage.label,
                     .bytes = storage.bytes,
@@ -118,12 +120,29 @@ LiveTensor Describe(const OperatorGraph& graph, const ScheduledEvent& born,
   return tensor;
 }
 
+/// The largest of `live`, which is sorted. A producer in another graph than
+/// `graph` has no name there.
+std::vector<LiveTensor> LargestOf(std::vector<const ScheduledEvent*> live,
+                                  const OperatorGraph& graph) {
+  live.resize(std::min(live.size(), kMaxLiveTensors));
+  std::map<const OperatorGraph*, std::vector<ValueId>> first;
+  std::vector<LiveTensor> largest;
+  for (const ScheduledEvent* born : live) {
+    const auto [values, is_new] = first.try_emplace(born->graph);
+    if (is_new) values->second = FirstValues(*born->graph);
+    largest.push_back(Describe(
+        *born, values->second[static_cast<std::size_t>(born->storage)]));
+    if (born->graph != &graph) largest.back().producer = kNone;
+  }
+  return largest;
+}
+
 void AttributePeak(const OperatorGraph& graph, const Snapshot& snapshot,
                    MemoryBreakdown& result) {
   std::vector<const ScheduledEvent*> live;
   std::int64_t tensors = 0;
   for (const auto& [id, born] : snapshot.born) {
-    const Storage& storage = graph.storage(born->storage);
+    const Storage& storage = born->graph->storage(born->storage);
     result.at_peak_by_role[static_cast<std::size_t>(storage.role)] +=
         storage.bytes;
     tensors += storage.bytes;
@@ -135,22 +154,21 @@ void AttributePeak(const OperatorGraph& graph, const Snapshot& snapshot,
   std::ranges::stable_sort(
       live, std::ranges::greater(),
       [](const ScheduledEvent* event) { return event->allocation.bytes; });
-  live.resize(std::min(live.size(), kMaxLiveTensors));
-  const std::vector<ValueId> first = FirstValues(graph);
-  for (const ScheduledEvent* born : live) {
-    result.largest_at_peak.push_back(
-        Describe(graph, *born, first[static_cast<std::size_t>(born->storage)]));
-  }
+  result.largest_at_peak = LargestOf(std::move(live), graph);
 }
 
-/// State before the first node, then carried through nodes without events.
+/// State before the first node of `pass`, then carried through nodes without
+/// events.
 std::vector<NodeMemory> Timeline(const std::vector<ScheduledEvent>& schedule,
                                  const std::vector<AllocatorState>& states,
-                                 std::size_t num_nodes) {
+                                 std::size_t pass, std::size_t num_nodes) {
   std::vector<NodeMemory> timeline(num_nodes);
   AllocatorState state;
   std::size_t next = 0;
-  for (; next < states.size() && schedule[next].IsBeforeStep(); ++next) {
+  const auto is_before = [pass](const ScheduledEvent& event) {
+    return event.pass < pass || event.node == kNone;
+  };
+  for (; next < states.size() && is_before(schedule[next]); ++next) {
     state = states[next];
   }
   for (std::size_t i = 0; i < num_nodes; ++i) {
@@ -167,18 +185,24 @@ std::vector<NodeMemory> Timeline(const std::vector<ScheduledEvent>& schedule,
   return timeline;
 }
 
-void SetTotal(const OperatorGraph& graph, const MemoryOptions& options,
+bool AnyTrains(const PassSequence& passes) {
+  return std::ranges::any_of(passes.list, [](const RunPass& pass) {
+    return pass.graph->info().mode == Mode::kTraining;
+  });
+}
+
+void SetTotal(const PassSequence& passes, const MemoryOptions& options,
               MemoryBreakdown& result) {
   const ContextModel& context = options.context;
-  result.context = memory::ContextBytes(graph, options);
-  result.link_buffers = memory::LinkBufferBytes(graph, options.device);
+  result.context = memory::ContextBytes(passes, options);
+  result.link_buffers =
+      memory::LinkBufferBytes(*passes.list.front().graph, options.device);
   result.total = result.context + result.link_buffers + result.reserved_peak;
   const std::int64_t standing = result.AtPeak(TensorRole::kParameter) +
                                 result.AtPeak(TensorRole::kBuffer);
   const auto moving = static_cast<double>(result.reserved_peak - standing);
-  const double above = graph.info().mode == Mode::kTraining
-                           ? kShareAboveOfTraining
-                           : kShareAboveOfInference;
+  const double above =
+      AnyTrains(passes) ? kShareAboveOfTraining : kShareAboveOfInference;
   const double doubt =
       context.context_uncertainty_mib * static_cast<double>(kMiB);
   result.total_low = std::max<std::int64_t>(
@@ -187,14 +211,14 @@ void SetTotal(const OperatorGraph& graph, const MemoryOptions& options,
   result.total_high = result.total + std::llround(above * moving + doubt);
 }
 
-/// The first event at which the graph's step holds most, or the whole replay
-/// where it does not come that far or has no warm-up.
+/// The first event at which the passes since `counted` hold most, or the whole
+/// replay where it does not come that far or has no warm-up.
 std::size_t PeakEvent(const std::vector<ScheduledEvent>& schedule,
-                      const AllocatorReplay& replay) {
+                      const AllocatorReplay& replay, std::size_t counted) {
   const std::vector<AllocatorState>& states = replay.timeline;
   std::size_t first = 0;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    if (schedule[i].warms_up) first = i + 1;
+    if (schedule[i].pass < counted) first = i + 1;
   }
   if (first == 0 || first == states.size()) return replay.peak_event;
   const auto peak = std::ranges::max_element(
@@ -210,29 +234,50 @@ MemoryShortage ShortageOf(const OutOfMemory& oom,
           .reserved = oom.before.reserved};
 }
 
+/// Of the passes since `counted`, one for each of the sequence.
+std::vector<PassMemory> MemoryOfPasses(
+    const std::vector<ScheduledEvent>& schedule,
+    const std::vector<AllocatorState>& states, std::size_t counted,
+    std::size_t num_passes) {
+  std::vector<PassMemory> passes(num_passes);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (schedule[i].pass < counted) continue;
+    PassMemory& pass = passes.at((schedule[i].pass - counted) % num_passes);
+    pass.allocated_peak = std::max(pass.allocated_peak, states[i].allocated);
+    pass.reserved_after = states[i].reserved;
+  }
+  return passes;
+}
+
 }  // namespace
 
-MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
+MemoryBreakdown SimulateMemory(const PassSequence& passes,
                                const MemoryOptions& options) {
-  std::vector<ScheduledEvent> schedule = memory::MakeSchedule(graph, options);
+  std::vector<ScheduledEvent> schedule = memory::MakeSchedule(passes, options);
   const AllocatorReplay replay = SimulateCachingAllocator(
       memory::AllocationsOf(schedule), options.allocator);
   DropRefused(replay.refused, schedule);
   const std::size_t done = replay.timeline.size();
+  const std::size_t counted = memory::FirstCounted(passes);
+  const std::size_t size = passes.list.size();
   MemoryBreakdown result;
   result.reserved_peak = replay.peak_reserved;
   result.workspace_peak = PeakWorkspace(schedule, done);
+  const std::size_t peak = done > 0 ? PeakEvent(schedule, replay, counted) : 0;
+  if (done > 0) result.peak_pass = schedule[peak].pass % size;
+  const OperatorGraph& graph = *passes.list[result.peak_pass].graph;
   if (done > 0) {
-    const std::size_t peak = PeakEvent(schedule, replay);
     result.allocated_peak = replay.timeline[peak].allocated;
     result.peak_node = schedule[peak].node;
     AttributePeak(graph, SnapshotAfter(schedule, peak + 1), result);
   }
-  result.timeline = Timeline(schedule, replay.timeline, graph.nodes().size());
+  result.timeline = Timeline(schedule, replay.timeline,
+                             counted + result.peak_pass, graph.nodes().size());
+  result.passes = MemoryOfPasses(schedule, replay.timeline, counted, size);
   if (replay.out_of_memory) {
     result.shortage = ShortageOf(*replay.out_of_memory, schedule);
   }
-  SetTotal(graph, options, result);
+  SetTotal(passes, options, result);
   return result;
 }
 

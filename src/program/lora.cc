@@ -1,11 +1,12 @@
 #include "src/program/lora.h"
 
-#include <ATen/ops/add.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/mul.h>
+#include <ATen/ops/empty_like.h>
 #include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "foretell/error.h"
 #include "src/program/name_pattern.h"
@@ -13,8 +14,6 @@
 namespace foretell {
 namespace {
 
-/// lora_alpha / r; any factor other than 1 costs the same.
-constexpr double kScaling = 2.0;
 thread_local LoraAdapters* current_adapters = nullptr;
 /// While the layer itself is called.
 thread_local bool is_inside = false;
@@ -27,129 +26,165 @@ class InsideScope {
   InsideScope& operator=(const InsideScope&) = delete;
 };
 
-at::Tensor Trained(const at::Tensor& like,
-                   std::initializer_list<std::int64_t> shape) {
-  at::Tensor tensor = at::empty(shape, like.options().dtype(at::kFloat));
-  return tensor.set_requires_grad(true);
+[[noreturn]] void RefuseNames(const std::string& message) {
+  throw Error(ErrorCode::kInvalidArgument, message);
 }
 
-/// An operator that multiplies an input by a matrix.
-struct ProductRow {
-  const char* name;
-  std::size_t input;  ///< Number of the argument.
-  std::size_t weight;
-  bool transposes;  ///< Reads the matrix as [out, in].
-};
-
-constexpr ProductRow kProducts[] = {
-    {"aten::linear", 0, 1, true},
-    {"aten::matmul", 0, 1, false},
-    {"aten::mm", 0, 1, false},
-    {"aten::addmm", 1, 2, false},
-};
-
-const ProductRow* ProductOf(const c10::OperatorHandle& op) {
-  if (!op.operator_name().overload_name.empty()) return nullptr;
-  for (const ProductRow& row : kProducts) {
-    if (op.operator_name().name == row.name) return &row;
-  }
-  return nullptr;
+/// "fc.bias" of "fc.weight"; otherwise the name itself.
+std::string BiasOf(const std::string& weight) {
+  constexpr std::string_view kWeight = "weight";
+  if (!weight.ends_with(kWeight)) return weight;
+  return weight.substr(0, weight.size() - kWeight.size()) + "bias";
 }
 
-at::Tensor InType(const at::Tensor& tensor, at::ScalarType type) {
-  return tensor.scalar_type() == type ? tensor : tensor.to(type);
+bool IsBias(std::string_view name) {
+  return name == "bias" || name.ends_with(".bias");
 }
 
 }  // namespace
 
 LoraAdapters::LoraAdapters(const LoraSpec& spec,
-                           const ProgramInstance& instance)
-    : targets_(spec.targets) {
+                           const ProgramInstance& instance, bool keeps_trained)
+    : spec_(spec) {
   if (spec.rank < 1) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("LoRA of rank {}, expected at least 1", spec.rank));
   }
   const NamePattern adapted_names(spec.targets);
   for (const NamedTensor& parameter : instance.Parameters()) {
-    const at::Tensor& weight = parameter.tensor;
-    weight.set_requires_grad(false);
-    if (weight.dim() != 2 || !adapted_names.IsFoundIn(parameter.name)) continue;
-    const Adapter adapter = {weight,
-                             Trained(weight, {spec.rank, weight.size(1)}),
-                             Trained(weight, {weight.size(0), spec.rank})};
-    adapters_.emplace(weight.storage().unsafeGetStorageImpl(), adapter);
-    parameters_.push_back({parameter.name + ".lora_A", adapter.narrow});
-    parameters_.push_back({parameter.name + ".lora_B", adapter.wide});
+    if (!keeps_trained) parameter.tensor.set_requires_grad(false);
+    if (parameter.tensor.dim() >= 2 &&
+        adapted_names.IsFoundIn(parameter.name)) {
+      Add(parameter);
+    }
   }
-  RequireFound();
+  if (adapters_.empty()) {
+    RefuseNames(
+        fmt::format("'{}' is found in the name of no matrix of the network: "
+                    "LoRA has nothing to adapt",
+                    spec.targets));
+  }
+  SaveCopies(instance);
+  TrainBiases(instance);
   current_adapters = this;
 }
 
 LoraAdapters::~LoraAdapters() { current_adapters = nullptr; }
 
-void LoraAdapters::RequireFound() const {
-  if (!adapters_.empty()) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("'{}' is found in the name of no matrix of the "
-                          "network: LoRA has nothing to adapt",
-                          targets_));
+void LoraAdapters::Add(const NamedTensor& parameter) {
+  LayerAdapter adapter = MakeLayerAdapter(spec_, parameter);
+  parameters_.push_back({parameter.name + ".lora_A", adapter.narrow});
+  parameters_.push_back({parameter.name + ".lora_B", adapter.wide});
+  if (adapter.magnitude.defined()) {
+    parameters_.push_back(
+        {parameter.name + ".lora_magnitude_vector", adapter.magnitude});
+  }
+  adapters_.emplace(parameter.tensor.storage().unsafeGetStorageImpl(),
+                    std::move(adapter));
+}
+
+/// The program's own tensor stands for the copy: it is the one that is read.
+void LoraAdapters::SaveCopies(const ProgramInstance& instance) {
+  if (spec_.save.empty()) return;
+  const NamePattern saved_names(spec_.save);
+  const std::size_t before = parameters_.size();
+  for (const NamedTensor& parameter : instance.Parameters()) {
+    const at::Tensor& tensor = parameter.tensor;
+    if (!saved_names.IsFoundIn(parameter.name) ||
+        !at::isFloatingType(tensor.scalar_type())) {
+      continue;
+    }
+    tensor.set_requires_grad(true);
+    parameters_.push_back(
+        {parameter.name + ".original", at::empty_like(tensor.detach())});
+  }
+  if (parameters_.size() > before) return;
+  RefuseNames(
+      fmt::format("'{}' is found in the name of no parameter of the network: "
+                  "LoRA has nothing to save",
+                  spec_.save));
+}
+
+void LoraAdapters::TrainBiases(const ProgramInstance& instance) const {
+  if (spec_.bias == TrainedBiases::kNoBias) return;
+  for (const NamedTensor& parameter : instance.Parameters()) {
+    if (!IsBias(parameter.name)) continue;
+    const bool is_adapted =
+        std::ranges::any_of(adapters_, [&](const auto& adapter) {
+          return BiasOf(adapter.second.name) == parameter.name;
+        });
+    if (is_adapted || spec_.bias == TrainedBiases::kEveryBias) {
+      parameter.tensor.set_requires_grad(true);
+    }
+  }
 }
 
 void LoraAdapters::RequireUse() const {
   if (is_used_) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("no linear layer and no matrix product has a weight "
-                          "in whose name '{}' is found: LoRA has nothing to "
-                          "adapt",
-                          targets_));
+  RefuseNames(
+      fmt::format("no linear layer, embedding, convolution or matrix product "
+                  "has a weight in whose name '{}' is found: LoRA has nothing "
+                  "to adapt",
+                  spec_.targets));
 }
 
-const LoraAdapters::Adapter* LoraAdapters::Find(
-    const at::Tensor& weight) const {
-  if (weight.dim() != 2 || !weight.has_storage()) return nullptr;
+LayerAdapter* LoraAdapters::Find(const at::Tensor& weight, AdaptedKind kind) {
+  if (!weight.defined() || !weight.has_storage()) return nullptr;
   const auto found = adapters_.find(weight.storage().unsafeGetStorageImpl());
   if (found == adapters_.end()) return nullptr;
-  const bool is_whole = weight.numel() == found->second.weight.numel();
-  return is_whole ? &found->second : nullptr;
+  LayerAdapter& adapter = found->second;
+  const bool is_whole = weight.dim() == adapter.weight.dim() &&
+                        weight.numel() == adapter.weight.numel();
+  return is_whole && adapter.kind.value_or(kind) == kind ? &adapter : nullptr;
+}
+
+bool LoraAdapters::IsFirstEmbedding(const at::Tensor& weight,
+                                    AdaptedKind kind) {
+  if (kind != AdaptedKind::kEmbedding) return false;
+  const c10::StorageImpl* const storage =
+      weight.storage().unsafeGetStorageImpl();
+  if (first_embedding_ == nullptr) first_embedding_ = storage;
+  return storage == first_embedding_;
 }
 
 bool LoraAdapters::Intercept(const c10::OperatorHandle& op,
                              torch::jit::Stack& stack) {
   if (current_adapters == nullptr || is_inside) return false;
-  const ProductRow* const product = ProductOf(op);
-  if (product == nullptr) return false;
+  const AdaptedOperator* const layer = AdaptedOperatorOf(op);
+  if (layer == nullptr) return false;
+  LoraAdapters& self = *current_adapters;
   const std::size_t first = stack.size() - op.schema().arguments().size();
-  const at::Tensor weight = stack[first + product->weight].toTensor();
-  const Adapter* const adapter = current_adapters->Find(weight);
-  if (adapter == nullptr) return false;
-  current_adapters->is_used_ = true;
-  const at::Tensor input = stack[first + product->input].toTensor();
+  const at::Tensor weight = stack[first + layer->weight].toTensor();
+  LayerAdapter* const adapter = self.Find(weight, layer->kind);
+  const bool needs_gradient =
+      self.spec_.kbit && self.IsFirstEmbedding(weight, layer->kind);
+  if (adapter == nullptr && !needs_gradient) return false;
+  torch::jit::Stack arguments(
+      stack.begin() + static_cast<std::ptrdiff_t>(first), stack.end());
   {
     const InsideScope inside;
     op.callBoxed(&stack);
   }
   at::Tensor result = stack.back().toTensor();
   stack.pop_back();
-  const bool as_it_lies = weight.strides() == adapter->weight.strides() &&
-                          weight.sizes() == adapter->weight.sizes();
-  const at::ScalarType type = result.scalar_type();
-  result = at::add(result,
-                   Adapted(*adapter, input, as_it_lies == product->transposes));
-  stack.emplace_back(InType(result, type));
+  if (adapter != nullptr) {
+    adapter->kind = layer->kind;
+    self.is_used_ = true;
+    result =
+        AdaptedResult(self.spec_, {op, *layer, *adapter, std::move(arguments)},
+                      std::move(result));
+  }
+  if (needs_gradient && !result.requires_grad()) result.set_requires_grad(true);
+  stack.emplace_back(std::move(result));
   return true;
 }
 
-/// s·B(Ax), for a weight [out, in] if `by_rows`, else [in, out]. Each tensor
-/// dies once the next is made, as in one expression of Python.
-at::Tensor LoraAdapters::Adapted(const Adapter& adapter,
-                                 const at::Tensor& input, bool by_rows) {
-  at::Tensor low = by_rows
-                       ? at::linear(InType(input, at::kFloat), adapter.narrow)
-                       : at::matmul(InType(input, at::kFloat), adapter.wide);
-  const at::Tensor high =
-      by_rows ? at::linear(low, adapter.wide) : at::matmul(low, adapter.narrow);
-  low.reset();
-  return at::mul(high, kScaling);
+void CastHalfParameters(const ProgramInstance& instance) {
+  for (const NamedTensor& parameter : instance.Parameters()) {
+    const at::ScalarType type = parameter.tensor.scalar_type();
+    if (type != at::kHalf && type != at::kBFloat16) continue;
+    parameter.tensor.set_data(parameter.tensor.detach().to(at::kFloat));
+  }
 }
 
 }  // namespace foretell

@@ -30,6 +30,7 @@
 #include "src/program/operand_checks.h"
 #include "src/program/operator_call.h"
 #include "src/program/perform.h"
+#include "src/program/quantized_weights.h"
 
 namespace foretell {
 namespace {
@@ -71,7 +72,10 @@ void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
   const bool inside =
       current_recorder != nullptr && current_recorder->is_inside();
-  if (!inside && LoraAdapters::Intercept(op, *stack)) return;
+  if (!inside && (LoraAdapters::Intercept(op, *stack) ||
+                  QuantizedWeights::Intercept(op, *stack))) {
+    return;
+  }
   if (AutocastRegion::Intercept(op, keys, *stack)) return;
   const c10::DispatchKeySet rest =
       keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kHookKey);

@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "foretell/error.h"
@@ -36,7 +37,10 @@
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/meta/torch_scope.h"
 #include "src/program/optimizer_step.h"
+#include "src/program/quantized_layers.h"
+#include "src/program/quantized_weights.h"
 #include "src/program/recorder.h"
+#include "src/program/storage_ledger.h"
 #include "src/program/torch_state.h"
 #include "src/program/train_only.h"
 #include "src/program/training_loss.h"
@@ -87,12 +91,26 @@ void RequireParallelFits(const TraceOptions& options) {
   }
 }
 
-void RequireLoopFits(const TrainingLoop& loop) {
-  if (loop.lora != LoraSpec{} && !loop.trainable.empty()) {
+/// Only matrices without arithmetic are quantized, and only beside something
+/// that is trained.
+void RequireQuantizable(const TraceOptions& options) {
+  const TrainingLoop& loop = options.loop;
+  if (loop.quantize == QuantizeSpec{}) return;
+  const std::string flag = "--quantize " + ToString(loop.quantize);
+  if (options.device != TraceDevice::kMeta) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("LoRA freezes what '{}' names: one of the two",
-                            loop.trainable));
+                flag + ": a trace on the CPU computes with the weights");
   }
+  if (options.run.mode == Mode::kTraining && loop.lora == LoraSpec{} &&
+      loop.trainable.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                flag +
+                    ": quantized weights have no gradients; --lora trains "
+                    "adapters, --trainable other parameters");
+  }
+}
+
+void RequireLoopFits(const TrainingLoop& loop) {
   if (loop.optimizer_in_backward &&
       (loop.accumulation > 1 || loop.parallel != ParallelSpec{})) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -147,11 +165,13 @@ StepCode CodeOf(const TrainingLoop& loop, const TorchVersion& torch) {
 /// A program, its inputs and its recorder while they are being traced.
 class Tracer {
  public:
+  /// `quantized`: names of the parameters that options.loop.quantize is for.
   Tracer(const Program& program, const std::vector<BoundInput>& inputs,
-         const TraceOptions& options)
+         const TraceOptions& options, std::set<std::string> quantized)
       : program_(program),
         inputs_(inputs),
         options_(options),
+        quantized_names_(std::move(quantized)),
         precision_(UncastPrecision(options.run)),
         device_(options.device == TraceDevice::kMeta ? at::kMeta : at::kCPU),
         recorder_(Info(), device_) {
@@ -341,13 +361,20 @@ class Tracer {
     if (!loop.trainable.empty()) TrainOnly(loop.trainable, *instance_);
     if (loop.lora == LoraSpec{}) return;
     const UnrecordedScope unrecorded(TensorRole::kParameter);
-    adapters_.emplace(loop.lora, *instance_);
+    adapters_.emplace(loop.lora, *instance_, !loop.trainable.empty());
     std::int64_t elements = program_.parameter_elements();
     for (const NamedTensor& parameter : adapters_->parameters()) {
       recorder_.AddSource(parameter.name, parameter.tensor);
       elements += parameter.tensor.numel();
     }
     recorder_.SetParameterElements(elements);
+  }
+
+  bool trains() const { return options_.run.mode == Mode::kTraining; }
+
+  bool NeedsGradient(const at::Tensor& input) const {
+    return trains() && options_.loop.input_grad &&
+           at::isFloatingType(input.scalar_type());
   }
 
   bool recomputes() const { return !options_.loop.recompute.empty(); }
@@ -382,13 +409,21 @@ class Tracer {
   void MakeInstance() {
     const UnrecordedScope unrecorded(TensorRole::kParameter);
     recorder_.SetRole(TensorRole::kParameter);
-    instance_ = program_.Instantiate({.device = at::Device(device_),
-                                      .precision = precision_,
-                                      .mode = options_.run.mode,
-                                      .seed = options_.seed,
-                                      .inputs = NamesOf(inputs_)});
+    {
+      // What is quantized never was on the GPU; AddSource makes the others.
+      std::optional<UnlistenedScope> unlistened;
+      if (!quantized_names_.empty()) unlistened.emplace();
+      instance_ = program_.Instantiate({.device = at::Device(device_),
+                                        .precision = precision_,
+                                        .mode = options_.run.mode,
+                                        .seed = options_.seed,
+                                        .inputs = NamesOf(inputs_)});
+    }
+    if (!quantized_names_.empty()) Quantize();
     if (options_.run.channels_last) ToChannelsLast(*instance_);
+    if (trains() && options_.loop.lora.kbit) CastHalfParameters(*instance_);
     for (const NamedTensor& parameter : instance_->Parameters()) {
+      if (quantized_ && quantized_->Has(parameter.tensor)) continue;
       recorder_.AddSource(parameter.name, parameter.tensor);
       // Those of a frozen file are older than the recording.
       recorder_.SetRoleOf(parameter.tensor, TensorRole::kParameter);
@@ -403,6 +438,16 @@ class Tracer {
     recorder_.SetCalls([this] { return instance_->CurrentCalls(); });
   }
 
+  void Quantize() {
+    const std::optional<DType> cast = AutocastType(options_.run);
+    quantized_.emplace(
+        options_.loop.quantize, quantized_names_, *instance_,
+        cast ? std::optional(ToScalarType(*cast)) : std::nullopt);
+    for (const NamedTensor& part : quantized_->parts()) {
+      recorder_.AddSource(part.name, part.tensor);
+    }
+  }
+
   void MakeInputs() {
     const UnrecordedScope unrecorded(TensorRole::kInput);
     for (const BoundInput& input : inputs_) {
@@ -413,6 +458,7 @@ class Tracer {
       }
       tensors_.push_back(MakeInput(input));
       if (options_.run.channels_last) ToChannelsLast(tensors_.back());
+      tensors_.back().set_requires_grad(NeedsGradient(tensors_.back()));
       recorder_.AddSource(input.name, tensors_.back());
       recorder_.MarkInput(tensors_.back());
     }
@@ -476,6 +522,7 @@ class Tracer {
   /// `cleared`: the optimizer whose gradients are cleared in between, or null.
   void ForwardAndBackward(std::vector<at::Tensor>& outputs,
                           OptimizerStep* cleared) {
+    DropInputGradients();
     Enter(Phase::kForward, TensorRole::kActivation);
     at::Tensor loss = ForwardAndLoss(outputs);
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
@@ -484,8 +531,19 @@ class Tracer {
     tables_ = EmbeddingWeights(loss);
     trained_.clear();
     if (loss.requires_grad()) loss.backward();
+    for (const at::Tensor& input : tensors_) {
+      if (!input.requires_grad() || !input.grad().defined()) continue;
+      recorder_.SetRoleOf(input.grad(), TensorRole::kGradient);
+    }
     for (const at::Tensor& parameter : TrainableTensors()) {
       NoteGradient(parameter);
+    }
+  }
+
+  /// Each batch has inputs of its own, without a gradient.
+  void DropInputGradients() const {
+    for (const at::Tensor& input : tensors_) {
+      if (input.requires_grad()) input.mutable_grad().reset();
     }
   }
 
@@ -557,12 +615,14 @@ class Tracer {
   const Program& program_;
   const std::vector<BoundInput>& inputs_;
   const TraceOptions& options_;
+  const std::set<std::string> quantized_names_;
   const Precision precision_;  ///< Of what autocast leaves alone.
   c10::DeviceType device_;
   // Before all tensors, so that it outlives them when a run throws.
   Recorder recorder_;
   std::unique_ptr<ProgramInstance> instance_;
   std::vector<at::Tensor> tensors_;
+  std::optional<QuantizedWeights> quantized_;
   std::optional<LoraAdapters> adapters_;
   std::vector<at::Tensor> tables_;    ///< Weights of embeddings.
   std::int64_t paged_bytes_ = 0;      ///< Of optimizer states.
@@ -571,6 +631,19 @@ class Tracer {
   NodeId first_node_ = 0;             ///< Of the last step.
   std::vector<parallel::TrainedParameter> trained_;  ///< In the last step.
 };
+
+/// Names of the parameters that a trace with `options` quantizes, from a
+/// forward pass without it.
+std::set<std::string> NamesToQuantize(const Program& program,
+                                      const std::vector<BoundInput>& inputs,
+                                      const TraceOptions& options) {
+  if (options.loop.quantize == QuantizeSpec{}) return {};
+  TraceOptions plain = options;
+  plain.loop = {};
+  plain.run.mode = Mode::kInference;
+  return LayersToQuantize(Tracer(program, inputs, plain, {}).Run().graph,
+                          options.loop.quantize);
+}
 
 }  // namespace
 
@@ -618,7 +691,10 @@ Trace TraceProgram(const Program& program,
   try {
     RequireLoopFits(options.loop);
     RequireParallelFits(options);
-    return Tracer(program, inputs, options).Run();
+    RequireQuantizable(options);
+    return Tracer(program, inputs, options,
+                  NamesToQuantize(program, inputs, options))
+        .Run();
   } catch (const Error& error) {
     const bool named =
         std::string_view(error.what()).starts_with(program.name());

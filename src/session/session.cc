@@ -1,5 +1,6 @@
 #include "foretell/session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "foretell/zoo.h"
@@ -52,8 +53,35 @@ Trace Session::StepWith(const StepChange& change) const {
   return trace;
 }
 
+const Trace& Session::StepOfPass(std::size_t i) {
+  if (i == 0) return Step();
+  const auto found = other_steps_.find(i);
+  if (found != other_steps_.end()) return found->second;
+  const OtherPass& pass = plan_->others.at(i - 1);
+  return other_steps_
+      .emplace(i, Session(pass.program, pass.request).StepWith({}))
+      .first->second;
+}
+
 Prediction Session::Predict(const Predictor& predictor) {
-  return predictor.Predict(Step().graph);
+  if (!plan_) return predictor.Predict(Step().graph);
+  const bool has_networks = plan_->kind == RunKind::kNetworks;
+  std::vector<RunPass> passes;
+  for (const std::size_t i : plan_->order) {
+    passes.push_back({.graph = &StepOfPass(i).graph,
+                      .network = has_networks ? static_cast<int>(i) : 0});
+  }
+  const auto step = std::ranges::find(plan_->order, std::size_t{0});
+  Prediction prediction = predictor.PredictRun(
+      PassSequence(std::move(passes)),
+      static_cast<std::size_t>(step - plan_->order.begin()), has_networks);
+  for (std::size_t i = 1; has_networks && i <= plan_->others.size(); ++i) {
+    for (const std::string& warning : StepOfPass(i).warnings) {
+      prediction.warnings.push_back(plan_->others[i - 1].label + ": " +
+                                    warning);
+    }
+  }
+  return prediction;
 }
 
 Prediction Session::Predict(const DeviceSpec& device,

@@ -352,5 +352,40 @@ TEST(ToDemand, SuitsTheRecommendation) {
       mig::Recommend(ToDemand(PredictText("graph \"empty\"\n")), PlainA100()));
 }
 
+TEST(PredictRun, AddsUpTheTimesOfNetworksInOneProcess) {
+  const OperatorGraph graph = ParseGraph(kNetwork);
+  const Predictor predictor = Predictor::Analytic(PlainA100(), {});
+  const Prediction one = predictor.Predict(graph);
+  const Prediction two = predictor.PredictRun(
+      PassSequence({{&graph, 0}, {&graph, 1}}), 0, /*adds_up=*/true);
+  for (const Target target : {Target::kLatency, Target::kEnergy}) {
+    EXPECT_DOUBLE_EQ(two[target].value, 2 * one[target].value);
+    EXPECT_DOUBLE_EQ(two[target].interval.hi, 2 * one[target].interval.hi);
+  }
+  EXPECT_EQ(two.memory.AtPeak(TensorRole::kParameter),
+            2 * one.memory.AtPeak(TensorRole::kParameter));
+  EXPECT_NEAR(two.cost.average_power_w, one.cost.average_power_w, 1e-6);
+  ASSERT_EQ(two.slices.size(), one.slices.size());
+  EXPECT_DOUBLE_EQ(two.slices[0].latency, one.slices[0].latency);
+  EXPECT_EQ(two.warnings, one.warnings);
+  EXPECT_GT(two.LeastMib(), one.LeastMib());
+}
+
+TEST(PredictRun, OfOnePassAgainAndAgainIsItsStep) {
+  const OperatorGraph graph = ParseGraph(kNetwork);
+  const Predictor predictor = Predictor::Analytic(PlainA100(), {});
+  const Prediction one = predictor.Predict(graph);
+  const Prediction run = predictor.PredictRun(
+      PassSequence({{&graph}, {&graph}}), 1, /*adds_up=*/false);
+  for (const Target target : kAllTargets) {
+    EXPECT_DOUBLE_EQ(run[target].value, one[target].value);
+    EXPECT_DOUBLE_EQ(run[target].interval.lo, one[target].interval.lo);
+  }
+  EXPECT_DOUBLE_EQ(run.LeastMib(), one.LeastMib());
+  EXPECT_EQ(run.on_device_mib, one.on_device_mib);
+  ASSERT_EQ(run.passes.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.passes[0].latency_ms, one[Target::kLatency].value);
+}
+
 }  // namespace
 }  // namespace foretell

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -174,6 +176,83 @@ TEST(DeviceFlags, FindWhatTheCatalogueHas) {
               "gtx");
 }
 
+ModelOptions ParsePasses(const std::string& line) {
+  ModelOptions options;
+  CLI::App app;
+  options.AddTo(app, /*many=*/true);
+  options.passes.AddTo(app);
+  app.parse(line);
+  return options;
+}
+
+TEST(PassFlags, JoinNetworksBetweenWhichAPlusStands) {
+  const ModelOptions options = ParsePasses("a.onnx + b.onnx + b.onnx c.onnx");
+  EXPECT_THAT(options.models,
+              ElementsAre("a.onnx + b.onnx + b.onnx", "c.onnx"));
+  EXPECT_EQ(options.passes.FirstOf(options.models[0]), "a.onnx");
+  EXPECT_EQ(options.passes.FirstOf("c.onnx"), "c.onnx");
+  for (const char* line : {"+ a.onnx", "a.onnx +", "a.onnx + + b.onnx"}) {
+    ExpectError([line] { ParsePasses(line); }, ErrorCode::kInvalidArgument,
+                std::string(line) + ": '+' stands between networks");
+  }
+  ExpectError([] { ParseModel("a.onnx + b.onnx"); },
+              ErrorCode::kInvalidArgument, "which predict and fits answer");
+}
+
+TEST(PassFlags, TakeTheLongestLengthForTheStep) {
+  const ModelOptions options =
+      ParsePasses("m.onnx zoo:bert_base --lengths 64,512,64");
+  EXPECT_THAT(options.models, ElementsAre("m.onnx", "zoo:bert_base?seq=512"));
+  EXPECT_THAT(options.passes.other_lengths.at("m.onnx"),
+              ElementsAre(Pair(64, "m.onnx")));
+  EXPECT_THAT(options.passes.other_lengths.at("zoo:bert_base?seq=512"),
+              ElementsAre(Pair(64, "zoo:bert_base?seq=64")));
+  EXPECT_THAT(options.ToRequest(std::nullopt).dims,
+              ElementsAre(Pair(kSequenceLength, 512)));
+}
+
+TEST(ParseLengths, KeepsTheOrderOfAList) {
+  EXPECT_THAT(ParseLengths("64,512,384,64"), ElementsAre(64, 512, 384, 64));
+  EXPECT_THAT(ParseLengths("8"), ElementsAre(8));
+}
+
+TEST(ParseLengths, DrawsEightLengthsOfARangeTwiceEach) {
+  const std::vector<std::int64_t> steps = ParseLengths("30..100");
+  EXPECT_THAT(steps, UnorderedElementsAre(30, 30, 40, 40, 50, 50, 60, 60, 70,
+                                          70, 80, 80, 90, 90, 100, 100));
+  EXPECT_FALSE(std::ranges::is_sorted(steps));
+  EXPECT_EQ(steps, ParseLengths("30..100"));
+  EXPECT_THAT(ParseLengths("7..8"), UnorderedElementsAre(7, 7, 8, 8));
+}
+
+TEST(ParseLengths, RefusesWhatIsNeither) {
+  for (const char* text :
+       {"", "0", "x", "8..4", "8..8", "1..", "1,2,3,4,5,6,7,8,9"}) {
+    ExpectError([text] { ParseLengths(text); }, ErrorCode::kInvalidArgument,
+                "--lengths '" + std::string(text) + "': expected");
+  }
+}
+
+TEST(ForEachStep, PlansTheNetworksOfOneProcess) {
+  const ModelOptions options =
+      ParsePasses("zoo:resnet18 + zoo:resnet50 --batch 2 --mode training");
+  int calls = 0;
+  EXPECT_THAT(ForEachStep(options,
+                          [&](Session& session) {
+                            ++calls;
+                            EXPECT_EQ(session.program().name(),
+                                      "zoo:resnet18 + zoo:resnet50");
+                            ASSERT_NE(session.plan(), nullptr);
+                            EXPECT_EQ(session.plan()->label, "zoo:resnet18");
+                            const GraphInfo& other =
+                                session.StepOfPass(1).graph.info();
+                            EXPECT_EQ(other.mode, Mode::kInference);
+                            EXPECT_EQ(other.batch, 2);
+                          }),
+              testing::IsEmpty());
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(ForEachStep, GoesOnAfterAModelThatFails) {
   ModelOptions options;
   options.models = {"missing.onnx", "zoo:resnet18"};
@@ -261,12 +340,18 @@ TEST(ModelOptions, TakeOptimizersByTheNamesOfTransformers) {
   }
 }
 
-TEST(ModelOptions, RefuseAdaptersWithoutARankOrTargets) {
+TEST(ModelOptions, ReadAdaptersWithARankAndTargets) {
   for (const char* lora : {"16", "r=16", "r=0,targets=q", "r=16,targets="}) {
     ExpectError(
         [lora] { return ParseModel(std::string("a.pt2 --lora ") + lora).loop; },
         ErrorCode::kInvalidArgument, "expected r=16,targets=");
   }
+  const TrainingLoop loop =
+      ParseModel("a.pt2 --lora r=8,targets=q,dropout=0.1,dora --input-grad")
+          .loop;
+  EXPECT_EQ(loop.lora.dropout, 0.1);
+  EXPECT_TRUE(loop.lora.dora);
+  EXPECT_TRUE(loop.input_grad);
 }
 
 }  // namespace

@@ -42,6 +42,31 @@ std::vector<std::string> KeysOf(const Json& json) {
   return keys;
 }
 
+TEST(ReportJson, ListsThePassesOfAProcess) {
+  const OperatorGraph graph = ParseGraph(
+      "graph \"g\"\n%x = input f32[8,64]\n%y = relu(%x) : f32[8,64]\n"
+      "output %y\n");
+  const DeviceSpec& device = DeviceCatalog::BuiltIn().FindDevice("a100");
+  const Prediction prediction =
+      Predictor::Analytic(device, {})
+          .PredictRun(PassSequence({{&graph}, {&graph}}), 0, /*adds_up=*/false);
+  ReportedModel model = {.name = "g", .format = "graph"};
+  model.passes = {
+      {.label = "length 8", .runs = 1, .figures = {.latency_ms = 1}},
+      {.label = "length 64", .runs = 3, .figures = {.latency_ms = 5}}};
+  model.has_lengths = true;
+  model.peak_pass = "length 64";
+  const Json json = ReportToJson(
+      MakeReport(model, graph, prediction,
+                 mig::Recommend(ToDemand(prediction), device), &graph));
+  ASSERT_EQ(json["passes"].size(), 2u);
+  EXPECT_THAT(KeysOf(json["passes"][0]),
+              ElementsAre("label", "mode", "batch", "runs", "latency_ms",
+                          "energy_j", "allocated_mib"));
+  EXPECT_EQ(json["latency"]["mean_ms"], 4.0);
+  EXPECT_EQ(json["memory"]["peak_operator"], "relu of length 64");
+}
+
 TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
   const Json json = ReportToJson(TestReport());
   EXPECT_THAT(KeysOf(json),

@@ -51,6 +51,18 @@ mig::Verdict VerdictOf(double total_mib, double needed_mib, double cache_mib,
                                   static_cast<double>(usable_mib))};
 }
 
+TEST(Summary, ListsThePassesOfAProcess) {
+  Report report = ReportOf(SmallGraph());
+  report.passes = {
+      {.label = "length 64", .runs = 1, .figures = {.latency_ms = 9.21}},
+      {.label = "length 512", .runs = 2, .figures = {.latency_ms = 60}}};
+  EXPECT_EQ(LineOf(Summarize(report), "passes"),
+            "length 64 9.21 ms, length 512 60 ms ×2");
+  report.mean_latency_ms = 43.07;
+  EXPECT_EQ(LineOf(Summarize(report), "passes"),
+            "length 64 9.21 ms, length 512 60 ms ×2; mean 43.1 ms");
+}
+
 TEST(Outcome, FitsWhereTheUpperEndDoes) {
   EXPECT_EQ(OutcomeOf(VerdictOf(90, 100, 0, 100)), Outcome::kFits);
 }

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "foretell/error.h"
+#include "foretell/zoo.h"
 #include "tests/datasets/expect_error.h"
 
 namespace foretell {
@@ -79,6 +83,39 @@ TEST(Session, NamesAModelThatIsMissing) {
               [] { Session("nowhere.onnx"); });
   ExpectError(ErrorCode::kNotFound, "no_such_network",
               [] { Session("zoo:no_such_network"); });
+}
+
+PassPlan PlanWith(RunKind kind, const StepRequest& other,
+                  std::vector<std::size_t> order) {
+  PassPlan plan{.kind = kind, .label = "own", .order = std::move(order)};
+  plan.others.push_back({"other", zoo::Load(kModel), other});
+  return plan;
+}
+
+TEST(Session, PredictsNetworksOfOneProcess) {
+  const StepRequest request = {.inputs = {.batch = 8}};
+  Session session(kModel, request);
+  const Prediction alone = session.Predict(Device());
+  session.RunInTurn(PlanWith(RunKind::kNetworks, request, {0, 1}));
+  const Prediction both = session.Predict(Device());
+  EXPECT_EQ(both.memory.AtPeak(TensorRole::kParameter),
+            2 * alone.memory.AtPeak(TensorRole::kParameter));
+  EXPECT_DOUBLE_EQ(both[Target::kLatency].value,
+                   2 * alone[Target::kLatency].value);
+}
+
+TEST(Session, PredictsAnEvaluationBetweenItsSteps) {
+  const foretell::Run training = {.mode = Mode::kTraining};
+  Session session(kModel, {.inputs = {.batch = 1}, .options = {training}});
+  const Prediction alone = session.Predict(Device());
+  session.RunInTurn(
+      PlanWith(RunKind::kEvaluation, {.inputs = {.batch = 1'000'000}}, {0, 1}));
+  const Prediction evaluated = session.Predict(Device());
+  EXPECT_EQ(evaluated.memory.peak_pass, 1u);
+  EXPECT_EQ(evaluated.memory.AtPeak(TensorRole::kParameter),
+            alone.memory.AtPeak(TensorRole::kParameter));
+  EXPECT_DOUBLE_EQ(evaluated[Target::kLatency].value,
+                   alone[Target::kLatency].value);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ std::vector<Family> AllFamilies() {
           {"pointwise", PointwiseKernels()},
           {"pooling", PoolingKernels()},
           {"quantization", QuantizationKernels()},
+          {"quantized", QuantizedKernels()},
           {"random", RandomKernels()},
           {"recurrent", RecurrentKernels()},
           {"reduction", ReductionKernels()},

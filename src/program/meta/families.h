@@ -36,6 +36,7 @@ std::span<const KernelRow> PaddingKernels();
 std::span<const KernelRow> PointwiseKernels();
 std::span<const KernelRow> PoolingKernels();
 std::span<const KernelRow> QuantizationKernels();
+std::span<const KernelRow> QuantizedKernels();
 std::span<const KernelRow> RandomKernels();
 std::span<const KernelRow> RecurrentKernels();
 std::span<const KernelRow> ReductionKernels();

@@ -19,6 +19,7 @@
 
 #include "src/program/meta/detection.h"
 #include "src/program/meta/families.h"
+#include "src/program/meta/quantized.h"
 
 namespace foretell {
 namespace {
@@ -102,6 +103,7 @@ class Registry {
  public:
   Registry() {
     meta::DefineTorchvisionOperators(libraries_);
+    meta::DefineQuantizedOperators(libraries_);
     const Schemas schemas;
     for (const meta::Family& family : meta::AllFamilies()) {
       for (const KernelRow& row : family.rows) {

@@ -24,6 +24,7 @@ set(FORETELL_META_SOURCES
     meta/pointwise.cc
     meta/pooling.cc
     meta/quantization.cc
+    meta/quantized.cc
     meta/random.cc
     meta/recurrent.cc
     meta/reduction.cc

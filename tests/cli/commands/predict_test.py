@@ -84,6 +84,55 @@ class Predict(unittest.TestCase):
         self.assertIn("no field 'seq'", run("predict", "zoo:resnet18", "--seq-len",
                                             "48").stderr)
 
+    def test_steps_of_equal_lengths_are_one_step(self):
+        (one,) = predict_json(TOKENS, "--seq-len", "512")["results"]
+        (run_of_two,) = predict_json(TOKENS, "--lengths", "512,512")["results"]
+        for field in ("total_mib", "interval_mib", "least_mib", "allocated_mib",
+                      "reserved_mib"):
+            self.assertEqual(run_of_two["memory"][field], one["memory"][field], field)
+        self.assertEqual(run_of_two["latency"]["ms"], one["latency"]["ms"])
+        self.assertNotIn("passes", one)
+
+    def test_steps_of_several_lengths_share_the_memory(self):
+        (longest,) = predict_json(TOKENS, "--seq-len", "512")["results"]
+        (mixed,) = predict_json(TOKENS, "--lengths", "64,512,384,64")["results"]
+        self.assertEqual(mixed["setup"], ["--lengths 64,512,384,64"])
+        self.assertEqual([(one["label"], one["runs"]) for one in mixed["passes"]],
+                         [("length 64", 2), ("length 512", 1), ("length 384", 1)])
+        self.assertGreaterEqual(mixed["memory"]["reserved_mib"],
+                                longest["memory"]["reserved_mib"])
+        self.assertEqual(mixed["inputs"][0]["shape"], [1, 512, 32])
+        self.assertEqual(mixed["latency"]["ms"], longest["latency"]["ms"])
+        self.assertLessEqual(mixed["latency"]["mean_ms"], longest["latency"]["ms"])
+        (drawn,) = predict_json("zoo:bert_base", "--lengths", "30..100")["results"]
+        self.assertEqual(sorted(one["label"] for one in drawn["passes"])[0],
+                         "length 100")
+        self.assertEqual({one["runs"] for one in drawn["passes"]}, {2})
+
+    def test_networks_of_one_process_add_up(self):
+        (one,) = predict_json(ONNX, "--batch", "2")["results"]
+        (two,) = predict_json(ONNX, "+", ONNX, "--batch", "2")["results"]
+        self.assertEqual(two["model"], f"{ONNX} + {ONNX}")
+        self.assertAlmostEqual(two["memory"]["parameters_mib"],
+                               2 * one["memory"]["parameters_mib"], delta=1e-3)
+        self.assertAlmostEqual(two["latency"]["ms"], 2 * one["latency"]["ms"],
+                               delta=1e-3)
+        self.assertEqual([pass_["label"] for pass_ in two["passes"]], [ONNX, ONNX])
+        self.assertEqual(run("fits", ONNX, "+", ONNX, "--batch", "2").returncode, 0)
+
+    def test_an_evaluation_may_need_more_than_the_step(self):
+        step = (SCRIPT, "-i", "x=f32[1,3,64,64]", "--mode", "training")
+        (alone,) = predict_json(*step)["results"]
+        (small,) = predict_json(*step, "--evaluate", "1")["results"]
+        (large,) = predict_json("zoo:resnet18", "--batch", "1", "--mode", "training",
+                                "--evaluate", "512")["results"]
+        self.assertEqual(small["latency"]["ms"], alone["latency"]["ms"])
+        self.assertEqual([(one["label"], one["mode"], one["batch"])
+                          for one in large["passes"]],
+                         [("training step", "training", 1),
+                          ("evaluation", "inference", 512)])
+        self.assertTrue(large["memory"]["peak_operator"].endswith(" of evaluation"))
+
     def test_memory_parts_add_up(self):
         (result,) = predict_json(ONNX, "--batch", "8")["results"]
         memory = result["memory"]

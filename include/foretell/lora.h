@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// Biases that are trained in addition to adapters: peft's bias="none", "all"
+/// and "lora_only".
+enum class TrainedBiases : std::uint8_t { kNoBias, kEveryBias, kAdaptedBias };
+
+/// Low-rank adapters trained instead of the weights, as peft.LoraConfig and
+/// get_peft_model make them.
+struct LoraSpec {
+  int rank = 0;  ///< 0: none.
+  /// Regular expression (RE2) that matches part of the names of the adapted
+  /// layers' weights.
+  std::string targets = {};
+  /// Probability of the dropout before the first of a pair of adapters, in
+  /// [0, 1).
+  double dropout = 0;
+  /// Of the adapters: f32, f16 or bf16.
+  DType type = DType::kF32;
+  /// Regular expression of the names of parameters whose copies are trained,
+  /// with the frozen originals kept (modules_to_save); empty: none.
+  std::string save = {};
+  TrainedBiases bias = TrainedBiases::kNoBias;
+  /// Magnitudes are trained apart from directions (use_dora=True).
+  bool dora = false;
+  /// prepare_model_for_kbit_training: parameters of 16 bits become f32, and the
+  /// results of the first embedding require gradients.
+  bool kbit = false;
+
+  bool operator==(const LoraSpec&) const = default;
+};
+
+/// "r=16,targets=q_proj|v_proj,dropout=0.05"; "" of a spec of rank 0.
+std::string ToString(const LoraSpec& spec);
+
+/// Reads what ToString writes, in any order, and the keys alpha=A and rslora,
+/// which change no cost. A comma separates keys only where a lower-case word
+/// follows, up to the end or to a further comma or '=': others belong to an
+/// expression (`h.{1,2}`). Throws Error(kInvalidArgument) that begins with
+/// `flag` and lists the keys.
+LoraSpec ParseLora(std::string_view flag, std::string_view text);
+
+}  // namespace foretell

@@ -1,0 +1,152 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "foretell/error.h"
+#include "foretell/lora.h"
+#include "src/core/name_table.h"
+#include "src/core/parse_number.h"
+#include "src/core/text.h"
+
+namespace foretell {
+namespace {
+
+constexpr NameTable<3> kBiasNames = {"none", "all", "lora_only"};
+
+template <typename T>
+bool Assign(const std::optional<T>& value, T& field) {
+  if (value) field = *value;
+  return value.has_value();
+}
+
+bool ReadRank(std::string_view value, LoraSpec& spec) {
+  return Assign(ParseNumber<int>(value), spec.rank) && spec.rank >= 1;
+}
+
+bool ReadDropout(std::string_view value, LoraSpec& spec) {
+  return Assign(ParseNumber<double>(value), spec.dropout) &&
+         spec.dropout >= 0 && spec.dropout < 1;
+}
+
+bool ReadType(std::string_view value, LoraSpec& spec) {
+  return Assign(ParseDType(value), spec.type) && IsFloatingPoint(spec.type) &&
+         (ByteWidth(spec.type) == 4 || ByteWidth(spec.type) == 2);
+}
+
+struct LoraKey {
+  std::string_view usage;  ///< An example; without '=' the key has no value.
+  /// Reads the value; false if it is not one.
+  bool (*read)(std::string_view value, LoraSpec& spec);
+};
+
+constexpr LoraKey kLoraKeys[] = {
+    {"r=16", &ReadRank},
+    {"targets=q_proj|v_proj",
+     [](std::string_view value, LoraSpec& spec) {
+       spec.targets = value;
+       return !value.empty();
+     }},
+    // Scales of products: they cost the same.
+    {"alpha=32",
+     [](std::string_view value, LoraSpec&) {
+       return ParseNumber<double>(value).has_value();
+     }},
+    {"dropout=0.05", &ReadDropout},
+    {"type=bf16", &ReadType},
+    {"save=lm_head",
+     [](std::string_view value, LoraSpec& spec) {
+       spec.save = value;
+       return !value.empty();
+     }},
+    {"bias=all",
+     [](std::string_view value, LoraSpec& spec) {
+       return Assign(FindIn<TrainedBiases>(kBiasNames, value), spec.bias);
+     }},
+    {"dora", [](std::string_view, LoraSpec& spec) { return spec.dora = true; }},
+    {"rslora", [](std::string_view, LoraSpec&) { return true; }},
+    {"kbit", [](std::string_view, LoraSpec& spec) { return spec.kbit = true; }},
+};
+
+/// "targets" of "targets=q".
+std::string_view KeyOf(std::string_view word) {
+  return word.substr(0, word.find('='));
+}
+
+bool BeginsKey(std::string_view piece) {
+  const std::string_view key = KeyOf(piece);
+  return !key.empty() && std::ranges::all_of(key, [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || letter == '_';
+  });
+}
+
+std::vector<std::string> LoraWordsOf(std::string_view text) {
+  std::vector<std::string> words;
+  while (true) {
+    const std::string_view piece = text.substr(0, text.find(','));
+    if (words.empty() || BeginsKey(piece)) {
+      words.emplace_back(piece);
+    } else {
+      words.back().append(",").append(piece);
+    }
+    if (piece.size() == text.size()) return words;
+    text.remove_prefix(piece.size() + 1);
+  }
+}
+
+bool ReadWord(std::string_view word, LoraSpec& spec) {
+  const auto* const row =
+      std::ranges::find(kLoraKeys, KeyOf(word),
+                        [](const LoraKey& key) { return KeyOf(key.usage); });
+  if (row == std::end(kLoraKeys)) return false;
+  const std::string_view key = KeyOf(word);
+  const bool has_value = key.size() < word.size();
+  if (has_value != (key.size() < row->usage.size())) return false;
+  return row->read(has_value ? word.substr(key.size() + 1) : "", spec);
+}
+
+[[noreturn]] void RefuseLora(std::string_view flag, std::string_view text,
+                             std::string_view problem) {
+  std::vector<std::string> keys;
+  for (const LoraKey& key : kLoraKeys) keys.emplace_back(key.usage);
+  keys.erase(keys.begin(), keys.begin() + 2);
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} '{}': {}; expected r=16,targets=q_proj|v_proj, a "
+                          "rank from 1 and a regular expression, and any of {}",
+                          flag, text, problem, Joined(keys)));
+}
+
+}  // namespace
+
+std::string ToString(const LoraSpec& spec) {
+  if (spec.rank == 0) return "";
+  std::string text = fmt::format("r={},targets={}", spec.rank, spec.targets);
+  if (spec.dropout > 0) text += fmt::format(",dropout={}", spec.dropout);
+  if (spec.type != DType::kF32) {
+    text += fmt::format(",type={}", DTypeName(spec.type));
+  }
+  if (!spec.save.empty()) text += ",save=" + spec.save;
+  if (spec.bias != TrainedBiases::kNoBias) {
+    text += fmt::format(",bias={}", NameIn(kBiasNames, spec.bias));
+  }
+  if (spec.dora) text += ",dora";
+  if (spec.kbit) text += ",kbit";
+  return text;
+}
+
+LoraSpec ParseLora(std::string_view flag, std::string_view text) {
+  LoraSpec spec;
+  for (const std::string& word : LoraWordsOf(text)) {
+    if (ReadWord(word, spec)) continue;
+    RefuseLora(flag, text,
+               fmt::format("'{}' is none of the keys, or has no "
+                           "such value",
+                           word));
+  }
+  if (spec.rank == 0) RefuseLora(flag, text, "r is missing");
+  if (spec.targets.empty()) RefuseLora(flag, text, "targets is missing");
+  return spec;
+}
+
+}  // namespace foretell

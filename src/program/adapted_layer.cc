@@ -1,0 +1,246 @@
+#include "src/program/adapted_layer.h"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/conv1d.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/conv3d.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/dropout.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/sub.h>
+#include <fmt/core.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "foretell/error.h"
+#include "src/program/quantized_weights.h"
+#include "src/program/weight_products.h"
+
+namespace foretell {
+namespace {
+
+/// lora_alpha / r; any factor other than 1 costs the same.
+constexpr double kScaling = 2.0;
+/// Number of the bias among the arguments of `linear` and of convolutions.
+constexpr std::size_t kBiasArgument = 2;
+
+constexpr AdaptedOperator kAdaptedOperators[] = {
+    {"aten::linear", AdaptedKind::kProduct, 0, 1, true},
+    {"aten::matmul", AdaptedKind::kProduct, 0, 1, false},
+    {"aten::mm", AdaptedKind::kProduct, 0, 1, false},
+    {"aten::addmm", AdaptedKind::kProduct, 1, 2, false},
+    {"aten::embedding", AdaptedKind::kEmbedding, 1, 0, false},
+    {"aten::conv1d", AdaptedKind::kConvolution, 0, 1, true},
+    {"aten::conv2d", AdaptedKind::kConvolution, 0, 1, true},
+    {"aten::conv3d", AdaptedKind::kConvolution, 0, 1, true},
+    {"aten::convolution", AdaptedKind::kConvolution, 0, 1, true},
+    {"aten::_convolution", AdaptedKind::kConvolution, 0, 1, true},
+};
+
+at::Tensor MakeTrained(const at::Tensor& like, DType type,
+                       at::IntArrayRef shape) {
+  at::Tensor tensor =
+      at::empty(shape, like.options().dtype(ToScalarType(type)));
+  return tensor.set_requires_grad(true);
+}
+
+[[noreturn]] void RefuseAdapter(const AdaptedCall& call, const char* why) {
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} of '{}' gets no adapter: {}",
+                          call.op.schema().name(), call.adapter.name, why));
+}
+
+const c10::IValue* ArgumentNamed(const AdaptedCall& call,
+                                 const std::string& name) {
+  const auto place = call.op.schema().argumentIndexWithName(name);
+  return place ? &call.arguments[static_cast<std::size_t>(*place)] : nullptr;
+}
+
+void RequireAdaptable(const LoraSpec& spec, const AdaptedCall& call) {
+  const c10::IValue* const groups = ArgumentNamed(call, "groups");
+  if (groups != nullptr && groups->toInt() != 1) {
+    RefuseAdapter(call, "LoRA of a convolution in groups is not modelled");
+  }
+  const c10::IValue* const transposed = ArgumentNamed(call, "transposed");
+  if (transposed != nullptr && transposed->toBool()) {
+    RefuseAdapter(call, "PEFT adapts no transposed convolution");
+  }
+  const at::Tensor& weight = call.arguments[call.layer.weight].toTensor();
+  if (spec.dora && (std::string(call.layer.name) != "aten::linear" ||
+                    weight.sizes() != call.adapter.weight.sizes() ||
+                    weight.strides() != call.adapter.weight.strides())) {
+    RefuseAdapter(call, "DoRA is modelled for nn.Linear alone");
+  }
+}
+
+/// The layer's own call with other tensors in place of its own and no bias.
+at::Tensor CallWith(AdaptedCall call, const at::Tensor& input,
+                    const at::Tensor& weight) {
+  call.arguments[call.layer.input] = input;
+  call.arguments[call.layer.weight] = weight;
+  if (call.layer.kind == AdaptedKind::kConvolution) {
+    call.arguments[kBiasArgument] = c10::IValue();
+  }
+  call.op.callBoxed(&call.arguments);
+  return call.arguments.back().toTensor();
+}
+
+/// A convolution of kernel 1.
+at::Tensor ConvolvePoints(const at::Tensor& input, const at::Tensor& weight) {
+  switch (weight.dim()) {
+    case 3:
+      return at::conv1d(input, weight);
+    case 4:
+      return at::conv2d(input, weight);
+    default:
+      return at::conv3d(input, weight);
+  }
+}
+
+/// Whether the input has the extent n of the weight [m, n], see LayerAdapter.
+bool MeetsNarrow(const AdaptedCall& call) {
+  const at::Tensor& weight = call.arguments[call.layer.weight].toTensor();
+  const bool as_it_lies = weight.strides() == call.adapter.weight.strides() &&
+                          weight.sizes() == call.adapter.weight.sizes();
+  return as_it_lies == call.layer.transposes;
+}
+
+at::Tensor Lowered(const AdaptedCall& call, const at::Tensor& input) {
+  if (call.layer.kind == AdaptedKind::kConvolution) {
+    return CallWith(call, input, call.adapter.narrow);
+  }
+  if (call.layer.kind == AdaptedKind::kEmbedding) {
+    return CallWith(call, input, call.adapter.wide);
+  }
+  return MeetsNarrow(call) ? at::linear(input, call.adapter.narrow)
+                           : at::matmul(input, call.adapter.wide);
+}
+
+at::Tensor Raised(const AdaptedCall& call, const at::Tensor& low) {
+  if (call.layer.kind == AdaptedKind::kConvolution) {
+    return ConvolvePoints(low, call.adapter.wide);
+  }
+  return MeetsNarrow(call) ? at::linear(low, call.adapter.wide)
+                           : at::matmul(low, call.adapter.narrow);
+}
+
+/// B(Ax): the product with A dies once its product with B is made.
+at::Tensor LowRank(const AdaptedCall& call, const at::Tensor& input) {
+  const at::Tensor low = Lowered(call, input);
+  return Raised(call, low);
+}
+
+at::Tensor Dropped(const LoraSpec& spec, const at::Tensor& input) {
+  return spec.dropout > 0 ? at::dropout(input, spec.dropout, /*train=*/true)
+                          : input;
+}
+
+at::Tensor ScaledLowRank(const LoraSpec& spec, const AdaptedCall& call,
+                         const at::Tensor& input) {
+  at::Tensor low = Lowered(call, Dropped(spec, input));
+  const at::Tensor high = Raised(call, low);
+  low.reset();
+  return at::mul(high, kScaling);
+}
+
+/// B·A as DoRA computes it: the adapters' result for a unit matrix.
+at::Tensor AdaptersProduct(const AdaptedCall& call) {
+  const at::Tensor& a = call.adapter.narrow;
+  const at::Tensor unit = at::eye(a.size(1), a.options());
+  return LowRank(call, unit).t();
+}
+
+/// The norm of each row of W + s·BA, without gradients.
+at::Tensor DirectionNorms(const at::Tensor& weight, const at::Tensor& product) {
+  const at::Tensor sum = at::add(weight, at::mul(product, kScaling));
+  return at::linalg_vector_norm(sum, 2, at::IntArrayRef{1});
+}
+
+/// The layer without its bias, on what DoRA's adapters read.
+at::Tensor ResultWithoutBias(const AdaptedCall& call, const at::Tensor& input,
+                             const at::Tensor& weight, const at::Tensor& result,
+                             bool drops) {
+  if (drops) return at::linear(input, weight);
+  const c10::IValue& bias = call.arguments[kBiasArgument];
+  return bias.isNone() ? result : at::sub(result, bias.toTensor());
+}
+
+/// What DoRA adds to the layer's result. All names live until it returns, as
+/// those of DoraLinearLayer.forward do.
+at::Tensor DoraTerm(const LoraSpec& spec, const AdaptedCall& call,
+                    const at::Tensor& input, const at::Tensor& result) {
+  const at::Tensor x = Dropped(spec, input);
+  const at::Tensor product = InType(AdaptersProduct(call), x.scalar_type());
+  const at::Tensor weight = InType(call.adapter.weight, x.scalar_type());
+  const at::Tensor norms = DirectionNorms(weight, product.detach());
+  const at::Tensor scale = at::div(call.adapter.magnitude, norms).view({1, -1});
+  const at::Tensor low_rank = LowRank(call, x);
+  const at::Tensor base =
+      ResultWithoutBias(call, x, weight, result, spec.dropout > 0);
+  const at::Tensor rescaled = at::mul(at::sub(scale, 1), base);
+  const at::Tensor added = at::mul(at::mul(scale, low_rank), kScaling);
+  return at::add(rescaled, added);
+}
+
+}  // namespace
+
+const AdaptedOperator* AdaptedOperatorOf(const c10::OperatorHandle& op) {
+  const std::string& overload = op.operator_name().overload_name;
+  // conv2d.padding has its padding as a word.
+  if (!overload.empty() && overload != "padding") return nullptr;
+  for (const AdaptedOperator& row : kAdaptedOperators) {
+    if (op.operator_name().name == row.name) return &row;
+  }
+  return nullptr;
+}
+
+LayerAdapter MakeLayerAdapter(const LoraSpec& spec,
+                              const NamedTensor& parameter) {
+  const at::Tensor& weight = parameter.tensor;
+  std::vector<std::int64_t> narrow = weight.sizes().vec();
+  narrow[0] = spec.rank;
+  std::vector<std::int64_t> wide(narrow.size(), 1);
+  wide[0] = weight.size(0);
+  wide[1] = spec.rank;
+  LayerAdapter adapter = {.name = parameter.name,
+                          .weight = weight,
+                          .narrow = MakeTrained(weight, spec.type, narrow),
+                          .wide = MakeTrained(weight, spec.type, wide)};
+  if (spec.dora) {
+    adapter.magnitude = MakeTrained(weight, spec.type, {weight.size(0)});
+  }
+  return adapter;
+}
+
+at::Tensor AdaptedResult(const LoraSpec& spec, AdaptedCall call,
+                         at::Tensor result) {
+  RequireAdaptable(spec, call);
+  const at::ScalarType type = result.scalar_type();
+  const at::Tensor input = call.arguments[call.layer.input].toTensor();
+  if (call.layer.kind == AdaptedKind::kEmbedding) {
+    // Without dropout; the term has a name until the layer returns.
+    const at::Tensor term = ScaledLowRank({}, call, input);
+    result = at::add(result, term);
+    return InType(result, type);
+  }
+  const bool is_four_bits =
+      QuantizedWeights::IsCopiedByAdapters(call.adapter.weight);
+  // bnb.py copies the result, and casts the term before the sum.
+  if (is_four_bits) result = result.clone();
+  const at::Tensor x = InType(input, call.adapter.narrow.scalar_type());
+  if (is_four_bits && !spec.dora) {
+    return at::add(result, InType(ScaledLowRank(spec, call, x), type));
+  }
+  result = at::add(result, spec.dora ? DoraTerm(spec, call, x, result)
+                                     : ScaledLowRank(spec, call, x));
+  return InType(result, type);
+}
+
+}  // namespace foretell

@@ -1,0 +1,91 @@
+#include "src/program/quantized_layers.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "foretell/error.h"
+#include "src/program/name_pattern.h"
+#include "src/program/weight_products.h"
+
+namespace foretell {
+namespace {
+
+/// What reads one matrix.
+struct MatrixReaders {
+  std::string name;
+  NodeId last_product = kNone;
+  bool has_others = false;
+};
+
+/// By storage: the parameters of two dimensions.
+std::map<StorageId, MatrixReaders> MatricesOf(const OperatorGraph& graph) {
+  std::map<StorageId, MatrixReaders> matrices;
+  for (const Value& value : graph.values()) {
+    if (value.producer != kNone || value.type.shape.size() != 2) continue;
+    if (graph.storage(value.storage).role != TensorRole::kParameter) continue;
+    matrices[value.storage].name = value.name;
+  }
+  return matrices;
+}
+
+/// The input of `node` that is its weight; none if it is no product.
+std::optional<ValueId> WeightOf(const Node& node) {
+  constexpr std::string_view kNamespace = "aten::";
+  for (const WeightProduct& row : kWeightProducts) {
+    if (std::string_view(row.name).substr(kNamespace.size()) != node.target) {
+      continue;
+    }
+    if (row.weight < node.inputs.size()) return node.inputs[row.weight];
+  }
+  return std::nullopt;
+}
+
+void NoteReads(const OperatorGraph& graph, NodeId id,
+               std::map<StorageId, MatrixReaders>& matrices) {
+  const Node& node = graph.node(id);
+  if (node.kind == OpKind::kView) return;
+  const std::optional<ValueId> weight = WeightOf(node);
+  for (const ValueId input : node.inputs) {
+    const auto found = matrices.find(graph.value(input).storage);
+    if (found == matrices.end()) continue;
+    if (input == weight) {
+      found->second.last_product = id;
+    } else {
+      found->second.has_others = true;
+    }
+  }
+}
+
+}  // namespace
+
+std::set<std::string> LayersToQuantize(const OperatorGraph& graph,
+                                       const QuantizeSpec& spec) {
+  std::map<StorageId, MatrixReaders> matrices = MatricesOf(graph);
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    NoteReads(graph, id, matrices);
+  }
+  NodeId last = kNone;
+  for (const auto& [storage, readers] : matrices) {
+    last = std::max(last, readers.last_product);
+  }
+  std::optional<NamePattern> skipped;
+  if (!spec.skip.empty()) skipped.emplace(spec.skip);
+  std::set<std::string> names;
+  for (const auto& [storage, readers] : matrices) {
+    if (readers.last_product == kNone || readers.has_others) continue;
+    const bool is_kept = skipped ? skipped->IsFoundIn(readers.name)
+                                 : readers.last_product == last;
+    if (!is_kept) names.insert(readers.name);
+  }
+  if (!names.empty()) return names;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("--quantize {}: the network has no linear layer to "
+                          "quantize, except its last",
+                          ToString(spec)));
+}
+
+}  // namespace foretell
