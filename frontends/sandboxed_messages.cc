@@ -239,6 +239,7 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.loop.fused);
   PutOptional(writer, options.loop.set_to_none);
   writer.Number(options.loop.late_zero_grad);
+  writer.Number(options.loop.optimizer_in_backward);
   writer.Number(options.loop.keep_result);
   writer.Number(options.loop.accumulation);
   writer.Text(options.loop.trainable);
@@ -260,6 +261,7 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.loop.fused = reader.Number<bool>();
   options.loop.set_to_none = TakeOptional<bool>(reader);
   options.loop.late_zero_grad = reader.Number<bool>();
+  options.loop.optimizer_in_backward = reader.Number<bool>();
   options.loop.keep_result = reader.Number<bool>();
   options.loop.accumulation = reader.Number<int>();
   options.loop.trainable = reader.Text();

@@ -10,8 +10,8 @@
 #include "cli/commands/command.h"
 #include "cli/flags/measure_flags.h"
 #include "cli/flags/model_options.h"
-#include "cli/flags/named_flag.h"
 #include "cli/flags/number_checks.h"
+#include "cli/flags/run_flags.h"
 #include "cli/print/print_measurements.h"
 #include "cli/print/progress_bar.h"
 #include "foretell/measure.h"
@@ -127,9 +127,7 @@ void AddWhat(CLI::App& command, MeasureFlags& flags) {
   AddList(command, "-p,--precision", flags.precisions,
           "fp32 (default), tf32, fp16, bf16")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
-  AddNamed(command, "--optimizer", flags.model.run.optimizer,
-           {kAllOptimizers.begin(), kAllOptimizers.end()}, &OptimizerName,
-           "Optimizer of --mode training");
+  AddOptimizer(command, flags.model.run.optimizer);
   flags.model.AddInputFlag(command);
   command
       .add_option("-d,--dim", flags.model.dims,

@@ -57,13 +57,17 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
             "Update all parameters at once in the optimizer; off: one by one, "
             "the default before --torch 2.0");
   AddSwitch(command, "--fused", loop.fused, "off",
-            "Fused optimizer step, for sgd, momentum, adam, adamw and adagrad");
+            "Fused optimizer step, for sgd, momentum, adam, adamw, amsgrad "
+            "and adagrad");
   AddSwitch(command, "--set-to-none", loop.set_to_none, "on",
             "Drop gradients in zero_grad(); off: fill them with zeros, the "
             "default before --torch 2.0");
   command.add_flag("--late-zero-grad", loop.late_zero_grad,
                    "Call zero_grad() between forward and backward pass: "
                    "gradients live through the forward pass");
+  command.add_flag("--optimizer-in-backward", loop.optimizer_in_backward,
+                   "Step each parameter as soon as its gradient exists, and "
+                   "free the gradient");
   command.add_flag("--keep-result", loop.keep_result,
                    "Inference in a loop of y = net(x): the last result lives "
                    "until the next one exists");
@@ -103,6 +107,9 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
   if (loop.fused) words.emplace_back("--fused on");
   add("--set-to-none", loop.set_to_none);
   if (loop.late_zero_grad) words.emplace_back("--late-zero-grad");
+  if (loop.optimizer_in_backward) {
+    words.emplace_back("--optimizer-in-backward");
+  }
   if (loop.keep_result) words.emplace_back("--keep-result");
   if (loop.accumulation != 1) {
     words.push_back(fmt::format("--accumulate {}", loop.accumulation));

@@ -62,6 +62,15 @@ void AddExecutionFlags(CLI::App& command, Run& run, const DeviceFlags& device) {
   AddPowerLimit(command, run);
 }
 
+/// Leaves unknown names to the flag's own check, which lists the known ones.
+std::string ReplaceAlias(std::string& name) {
+  try {
+    name = OptimizerName(ParseOptimizer(name));
+  } catch (const Error&) {
+  }
+  return "";
+}
+
 }  // namespace
 
 void AddTorch(CLI::App& command, TorchVersion& version) {
@@ -82,12 +91,17 @@ void AddTorch(CLI::App& command, TorchVersion& version) {
       ->default_str(ToString(version));
 }
 
+void AddOptimizer(CLI::App& command, Optimizer& optimizer) {
+  AddNamed(command, "--optimizer", optimizer,
+           {kAllOptimizers.begin(), kAllOptimizers.end()}, &OptimizerName,
+           "Optimizer of --mode training, also as transformers calls it")
+      ->transform(CLI::Validator(&ReplaceAlias, ""));
+}
+
 void AddStepFlags(CLI::App& command, Run& run) {
   AddNamed(command, "-m,--mode", run.mode, {Mode::kInference, Mode::kTraining},
            &ModeName, "inference or training");
-  AddNamed(command, "--optimizer", run.optimizer,
-           {kAllOptimizers.begin(), kAllOptimizers.end()}, &OptimizerName,
-           "Optimizer of --mode training");
+  AddOptimizer(command, run.optimizer);
   AddNamed(
       command, "-p,--precision", run.precision,
       {Precision::kFp32, Precision::kTf32, Precision::kFp16, Precision::kBf16},

@@ -10,6 +10,10 @@
 
 namespace foretell::cli {
 
+/// Adds --optimizer, with all names that ParseOptimizer knows. `optimizer` must
+/// outlive the command.
+void AddOptimizer(CLI::App& command, Optimizer& optimizer);
+
 /// Adds the flags of the step to trace: mode, optimizer and precision. `run`
 /// must outlive the command.
 void AddStepFlags(CLI::App& command, Run& run);

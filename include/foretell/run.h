@@ -11,8 +11,9 @@
 
 namespace foretell {
 
-/// Optimizers whose step is traced, with PyTorch's default code: over whole
-/// lists of tensors (`foreach`), except for Adafactor, which runs one by one.
+/// Optimizers whose step is traced, with the default code of the library that
+/// has them: torch.optim's over whole lists of tensors (`foreach`) if
+/// HasListStep, else over one parameter at a time.
 enum class Optimizer {
   kSgd,
   kMomentum,
@@ -20,16 +21,53 @@ enum class Optimizer {
   kAdamW,
   kRmsProp,
   kAdagrad,
-  kAdafactor
+  kAdafactor,
+  kAmsgrad,      ///< torch.optim.AdamW(amsgrad=True).
+  kMuon,         ///< Of matrices; AdamW of embeddings and other parameters.
+  kHfAdafactor,  ///< transformers.Adafactor.
+  kAdamW8bit,    ///< bitsandbytes; kTorchao… are torchao's.
+  /// The same as transformers' Trainer makes it: embeddings keep whole states,
+  /// as with those below.
+  kBnbAdamW8bit,
+  kPagedAdamW,  ///< States in unified memory, as of the other kPaged….
+  kPagedAdamW8bit,
+  kLion,
+  kLion8bit,
+  kPagedLion,
+  kPagedLion8bit,
+  kTorchaoAdamW8bit,
+  kTorchaoAdamW4bit,
 };
-inline constexpr std::array kAllOptimizers = {
-    Optimizer::kSgd,      Optimizer::kMomentum, Optimizer::kAdam,
-    Optimizer::kAdamW,    Optimizer::kRmsProp,  Optimizer::kAdagrad,
-    Optimizer::kAdafactor};
+inline constexpr std::array kAllOptimizers = {Optimizer::kSgd,
+                                              Optimizer::kMomentum,
+                                              Optimizer::kAdam,
+                                              Optimizer::kAdamW,
+                                              Optimizer::kRmsProp,
+                                              Optimizer::kAdagrad,
+                                              Optimizer::kAdafactor,
+                                              Optimizer::kAmsgrad,
+                                              Optimizer::kMuon,
+                                              Optimizer::kHfAdafactor,
+                                              Optimizer::kAdamW8bit,
+                                              Optimizer::kBnbAdamW8bit,
+                                              Optimizer::kPagedAdamW,
+                                              Optimizer::kPagedAdamW8bit,
+                                              Optimizer::kLion,
+                                              Optimizer::kLion8bit,
+                                              Optimizer::kPagedLion,
+                                              Optimizer::kPagedLion8bit,
+                                              Optimizer::kTorchaoAdamW8bit,
+                                              Optimizer::kTorchaoAdamW4bit};
 std::string_view OptimizerName(Optimizer optimizer);
 /// True if torch.optim has a fused step (`fused=True`).
 bool HasFusedStep(Optimizer optimizer);
-/// Throws Error(kInvalidArgument) that lists the known names.
+/// True if torch.optim has a step over lists (`foreach=True`), its default.
+bool HasListStep(Optimizer optimizer);
+/// True if a library other than PyTorch brings the kernels of the step, which
+/// are recorded and cannot be run here.
+bool HasForeignKernels(Optimizer optimizer);
+/// Accepts names of transformers' TrainingArguments.optim too, and hyphens for
+/// underscores. Throws Error(kInvalidArgument) that lists the known names.
 Optimizer ParseOptimizer(std::string_view name);
 
 /// What calls the operators.

@@ -19,6 +19,10 @@ struct TrainingLoop {
   /// The optimizer's step is one operator (`fused=True`), regardless of
   /// `foreach`. Requires HasFusedStep of the optimizer.
   bool fused = false;
+  /// Each parameter has an optimizer of its own, which steps as soon as the
+  /// backward pass has made the gradient and drops it (torchtune's
+  /// optimizer_in_bwd). On one GPU and without accumulation.
+  bool optimizer_in_backward = false;
   /// zero_grad() drops gradients; false: it fills them with zeros, and the
   /// backward pass adds to them; empty: as DropsGradients states.
   std::optional<bool> set_to_none = {};

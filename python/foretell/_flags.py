@@ -43,6 +43,7 @@ class Options(TypedDict, total=False):
     fused: bool
     set_to_none: bool
     late_zero_grad: bool
+    optimizer_in_backward: bool
     keep_result: bool
     accumulate: int
     trainable: str

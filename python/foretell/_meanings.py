@@ -16,7 +16,9 @@ OPTIONS: dict[str, str] = {
     "mode": '"inference" or "training" (forward, backward and optimizer step); also '
             "training=True",
     "optimizer": 'of training: "sgd", "momentum", "adam", "adamw", "rmsprop", '
-                 '"adagrad", "adafactor", or an object of torch.optim',
+                 '"adagrad", "adafactor", "amsgrad", "muon", "adamw8bit", "lion" or '
+                 "another name of --optimizer, or an object of torch.optim, "
+                 "bitsandbytes, torchao or transformers",
     "precision": 'of weights and products: "fp32", "tf32", "fp16", "bf16" or a '
                  "torch.dtype; a module is cast to it. Also dtype=",
     "autocast": 'mixed precision as torch.autocast: True, "bf16" or "fp16"; also amp=',
@@ -46,6 +48,8 @@ OPTIONS: dict[str, str] = {
     "foreach": "False: the optimizer takes parameters one by one",
     "fused": "True: the optimizer runs as one kernel",
     "keep_result": "inference in a loop of y = net(x): the last result is kept",
+    "optimizer_in_backward": "each parameter is updated, and its gradient freed, as "
+                             "soon as the backward pass has made it",
     "late_zero_grad": "zero_grad() stands between forward and backward pass",
     "set_to_none": "False: zero_grad() fills gradients with zeros",
     "expandable_segments": "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
@@ -79,7 +83,8 @@ LIMITS: dict[str, str] = {
     "tight": "True: memory counts without what the allocator's cache could give back",
 }
 _SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "input_grad",
-             "keep_result", "late_zero_grad", "no_convert", "strict", "tight")
+             "keep_result", "late_zero_grad", "no_convert", "optimizer_in_backward",
+             "strict", "tight")
 # A word after a flag that is its value: a placeholder, a number, or a value's form.
 _VALUE = r"(?:'[^']*'|[A-Z][A-Z]+\b|[A-Z]\b|\S*[=\[\]0-9:*]\S*?|{words})(?=[\s,;:)'.]|$)"
 _WORDS = ("training|inference|auto|analytic|learned|pmgns|cpu|meta|off|require|none|"

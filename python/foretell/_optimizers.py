@@ -14,20 +14,39 @@ if TYPE_CHECKING:
 # Class name, the option that decides, and the name with and without it.
 _NAMES: Mapping[str, tuple[str, str, str]] = {
     "SGD": ("momentum", "momentum", "sgd"),
-    "Adam": ("", "", "adam"),
-    "AdamW": ("", "", "adamw"),
+    "Adam": ("amsgrad", "amsgrad", "adam"),
+    "AdamW": ("amsgrad", "amsgrad", "adamw"),
     "RMSprop": ("", "", "rmsprop"),
     "Adagrad": ("", "", "adagrad"),
     "Adafactor": ("", "", "adafactor"),
+    "Muon": ("", "", "muon"),
 }
 # Options that keep further state, or run other code, which the program does not
 # count.
 _NOT_COUNTED: Mapping[str, tuple[str, ...]] = {
-    "Adam": ("amsgrad",),
-    "AdamW": ("amsgrad",),
     "RMSprop": ("momentum", "centered"),
     "Adafactor": ("foreach",),
 }
+
+
+def _name_elsewhere(kind: type, made: Any = None) -> str | None:
+    """Of a class of another library than torch, or of one that was `made`; None of
+    torch's."""
+    library = kind.__module__.partition(".")[0]
+    name = kind.__name__.lower()
+    if library == "transformers" and name == "adafactor":
+        return "hf_adafactor"
+    # Adam's states and kernels are AdamW's.
+    name = re.sub("adam(?!w)", "adamw", name.replace("32bit", "").replace("paged", ""))
+    if library == "torchao":
+        return f"torchao_{name}"
+    if library != "bitsandbytes":
+        return None
+    bits = getattr(getattr(made, "args", None), "optim_bits", 32)
+    if bits == 8 and not name.endswith("8bit"):
+        name += "8bit"
+    is_paged = getattr(made, "is_paged", "Paged" in kind.__name__)
+    return f"paged_{name}" if is_paged else name
 
 
 def _name_of_class(kind: str) -> str:
@@ -45,9 +64,13 @@ def optimizer_name(optimizer: Union[str, "Optimizer", "type[Optimizer]"]) -> str
     """
     if isinstance(optimizer, str):
         return optimizer.lower()
+    kind_of = optimizer if isinstance(optimizer, type) else type(optimizer)
+    elsewhere = _name_elsewhere(kind_of, optimizer)
+    if elsewhere is not None:
+        return elsewhere
     if isinstance(optimizer, type):
         return _name_of_class(optimizer.__name__)
-    kind = type(optimizer).__name__
+    kind = kind_of.__name__
     groups: list[dict[str, Any]] = getattr(optimizer, "param_groups", [])
     if kind not in _NAMES or not groups:
         return _name_of_class(kind)

@@ -4,7 +4,7 @@ of the optimizers and implementations that LibTorch's C++ optimizers lack.
 
 The parameters are those of linear(16, 32) and linear(32, 8), sin(0), sin(1) … in f32;
 gradients are 0.5, 1.5 and 2.5 times the weights. Runs on the CPU, where every operator
-is seen with the storages of its results. Needs torch alone.
+is seen with the storages of its results. Needs torch 2.13 and transformers 5.24.
 
 Columns: `state` bytes that the optimizer keeps; `temporary` most bytes beside it that are
 alive at once in the third step; `weights` first and last number of each parameter after
@@ -20,6 +20,7 @@ import sys
 
 import torch
 from torch.utils._pytree import tree_leaves
+from transformers.optimization import Adafactor
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 from storage_census import StorageCensus  # noqa: E402
@@ -34,7 +35,34 @@ OPTIMIZERS = {
     "adam fused": lambda weights: torch.optim.Adam(weights, fused=True),
     "adamw fused": lambda weights: torch.optim.AdamW(weights, fused=True),
     "adagrad fused": lambda weights: torch.optim.Adagrad(weights, lr=1e-3, fused=True),
+    "amsgrad fused": lambda weights: torch.optim.AdamW(weights, amsgrad=True, fused=True),
+    "muon": lambda weights: MuonAndAdamW(weights),
+    "hf_adafactor": lambda weights: LeanAdafactor(
+        weights, lr=1e-3, scale_parameter=False, relative_step=False),
 }
+
+
+class MuonAndAdamW:
+    """Matrices by one, the rest by the other, as torch.optim.Muon's documentation has
+    it."""
+
+    def __init__(self, weights):
+        self.muon = torch.optim.Muon([one for one in weights if one.ndim == 2])
+        self.adamw = torch.optim.AdamW([one for one in weights if one.ndim != 2],
+                                       foreach=True)
+
+    def step(self):
+        self.muon.step()
+        self.adamw.step()
+
+
+class LeanAdafactor(Adafactor):
+    """Drops a number for each parameter that its step keeps and does not use."""
+
+    def step(self):
+        super().step()
+        for state in self.state.values():
+            del state["RMS"]
 
 
 class Census(StorageCensus):

@@ -327,6 +327,9 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "poisson_nll_loss liger::cross_entropy"},
     {OpKind::kOptimizerUpdate,
      "_fused_adam _fused_adamw _fused_sgd _fused_adagrad "
+     "bitsandbytes::optimizer_update_32bit "
+     "bitsandbytes::optimizer_update_8bit_blockwise "
+     "torchao::single_param_adam "
      "_amp_foreach_non_finite_check_and_unscale _amp_update_scale"},
     {OpKind::kCollective,
      "c10d::allreduce c10d::broadcast c10d::_allgather_base "

@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "foretell/error.h"
 #include "src/core/json_fields.h"
@@ -13,7 +15,50 @@ namespace foretell {
 namespace {
 
 constexpr NameTable<kAllOptimizers.size()> kOptimizerNames = {
-    "sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad", "adafactor"};
+    "sgd",
+    "momentum",
+    "adam",
+    "adamw",
+    "rmsprop",
+    "adagrad",
+    "adafactor",
+    "amsgrad",
+    "muon",
+    "hf_adafactor",
+    "adamw8bit",
+    "adamw_bnb_8bit",
+    "paged_adamw",
+    "paged_adamw8bit",
+    "lion",
+    "lion8bit",
+    "paged_lion",
+    "paged_lion8bit",
+    "torchao_adamw8bit",
+    "torchao_adamw4bit"};
+
+struct OptimizerAlias {
+  std::string_view alias;
+  Optimizer optimizer;
+};
+
+/// Names of transformers 5.24, training_args.py (OptimizerNames), whose
+/// "adafactor" is torch.optim's here. Nesterov's momentum changes gradients in
+/// place, so it has the memory of the plain one.
+constexpr OptimizerAlias kOptimizerAliases[] = {
+    {"nesterov", Optimizer::kMomentum},
+    {"adamw_torch", Optimizer::kAdamW},
+    {"adamw_8bit", Optimizer::kBnbAdamW8bit},
+    {"paged_adamw_32bit", Optimizer::kPagedAdamW},
+    {"paged_adamw_8bit", Optimizer::kPagedAdamW8bit},
+    {"lion_32bit", Optimizer::kLion},
+    {"lion_8bit", Optimizer::kLion8bit},
+    {"paged_lion_32bit", Optimizer::kPagedLion},
+    {"paged_lion_8bit", Optimizer::kPagedLion8bit},
+    {"adamw_paged8bit", Optimizer::kPagedAdamW8bit},
+    {"adamw4bit", Optimizer::kTorchaoAdamW4bit},
+    {"adamw_torch_8bit", Optimizer::kTorchaoAdamW8bit},
+    {"adamw_torch_4bit", Optimizer::kTorchaoAdamW4bit},
+};
 constexpr NameTable<2> kHostNames = {"python", "cpp"};
 
 /// Reads ".NUMBER" off the front of `text`; leaves another text alone.
@@ -57,11 +102,24 @@ std::string_view OptimizerName(Optimizer optimizer) {
 }
 
 bool HasFusedStep(Optimizer optimizer) {
-  return optimizer != Optimizer::kRmsProp && optimizer != Optimizer::kAdafactor;
+  return HasListStep(optimizer) && optimizer != Optimizer::kRmsProp;
+}
+
+bool HasListStep(Optimizer optimizer) {
+  return optimizer < Optimizer::kMuon && optimizer != Optimizer::kAdafactor;
+}
+
+bool HasForeignKernels(Optimizer optimizer) {
+  return optimizer > Optimizer::kHfAdafactor;
 }
 
 Optimizer ParseOptimizer(std::string_view name) {
-  return RequireIn<Optimizer>(kOptimizerNames, name, "optimizer");
+  std::string plain(name);
+  std::ranges::replace(plain, '-', '_');
+  const auto* const row =
+      std::ranges::find(kOptimizerAliases, plain, &OptimizerAlias::alias);
+  if (row != std::end(kOptimizerAliases)) return row->optimizer;
+  return RequireIn<Optimizer>(kOptimizerNames, plain, "optimizer");
 }
 
 std::string_view HostName(Host host) { return NameIn(kHostNames, host); }

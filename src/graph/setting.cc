@@ -37,8 +37,9 @@ std::string TracedVersion(const Run& run) {
     return "1.13";
   }
   const bool steps_adam =
-      run.mode == Mode::kTraining &&
-      (run.optimizer == Optimizer::kAdam || run.optimizer == Optimizer::kAdamW);
+      run.mode == Mode::kTraining && (run.optimizer == Optimizer::kAdam ||
+                                      run.optimizer == Optimizer::kAdamW ||
+                                      run.optimizer == Optimizer::kAmsgrad);
   return steps_adam && run.torch >= kLeanAdam ? "2.1" : "2.0";
 }
 

@@ -18,6 +18,12 @@ bool IsPlainFloat(const StepSetup& setup) {
 /// GPUs of one machine.
 constexpr int kShardedOver[] = {2, 8};
 
+/// Optimizers to try instead: those of torch.optim that any network can use.
+constexpr Optimizer kOtherOptimizers[] = {
+    Optimizer::kSgd,      Optimizer::kMomentum, Optimizer::kAdam,
+    Optimizer::kAdamW,    Optimizer::kRmsProp,  Optimizer::kAdagrad,
+    Optimizer::kAdafactor};
+
 /// A remedy without an argument.
 struct FixedRemedy {
   std::string_view name;
@@ -42,7 +48,7 @@ constexpr FixedRemedy kFixedRemedies[] = {
      [](const StepSetup& setup) {
        return Trains(setup) && !setup.loop.fused &&
               UpdatesLists(setup.loop, setup.run.torch) &&
-              setup.run.optimizer != Optimizer::kAdafactor;
+              HasListStep(setup.run.optimizer);
      },
      [](StepSetup& setup) { setup.loop.foreach = false; }},
     {"fused=True", "foreach", true,
@@ -77,6 +83,7 @@ void AddShards(const StepSetup& setup, std::vector<RemedyRow>& rows) {
   const bool can_shard =
       Trains(setup) && setup.loop.parallel == ParallelSpec{} &&
       setup.loop.accumulation == 1 && !setup.loop.late_zero_grad &&
+      !setup.loop.optimizer_in_backward &&
       DropsGradients(setup.loop, setup.run.torch);
   if (!can_shard) return;
   for (const int gpus : kShardedOver) {
@@ -90,7 +97,7 @@ void AddShards(const StepSetup& setup, std::vector<RemedyRow>& rows) {
 
 void AddOptimizers(const StepSetup& setup, std::vector<RemedyRow>& rows) {
   if (!Trains(setup)) return;
-  for (const Optimizer optimizer : kAllOptimizers) {
+  for (const Optimizer optimizer : kOtherOptimizers) {
     if (optimizer == setup.run.optimizer) continue;
     rows.push_back({fmt::format("optimizer {}", OptimizerName(optimizer)),
                     "optimizer", false, [optimizer](StepSetup& changed) {

@@ -5,8 +5,11 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
+#include <fmt/core.h>
 
+#include "foretell/error.h"
 #include "src/program/channels_last.h"
+#include "src/program/embedding_weights.h"
 #include "src/program/grad_mode.h"
 #include "src/program/training_loss.h"
 
@@ -46,6 +49,14 @@ class AutocastGuard {
   c10::DeviceType device_type_;
 };
 
+void RequireOwnKernels(Optimizer optimizer) {
+  if (!HasForeignKernels(optimizer)) return;
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("optimizer {}: the kernels of its step are not "
+                          "PyTorch's, which alone can be measured",
+                          OptimizerName(optimizer)));
+}
+
 std::vector<at::Tensor> TrainableTensors(const ProgramInstance& instance) {
   std::vector<at::Tensor> tensors;
   for (const NamedTensor& parameter : instance.Parameters()) {
@@ -77,6 +88,7 @@ MeasuredStep::MeasuredStep(const Program& program,
   }
   if (grad_mode_) RequireGradients(*instance_);
   if (mode_ == Mode::kTraining) {
+    RequireOwnKernels(request.run.optimizer);
     optimizer_.emplace(request.run.optimizer, TrainableTensors(*instance_));
   }
 }
@@ -105,6 +117,7 @@ void MeasuredStep::Train() {
   optimizer_->ZeroGrad();
   const std::vector<at::Tensor> outputs = Forward();
   at::Tensor loss = LossOf(*instance_, inputs_, outputs).value;
+  optimizer_->SetTables(EmbeddingWeights(loss));
   if (loss.requires_grad()) loss.backward();
   loss.reset();
   optimizer_->Step();

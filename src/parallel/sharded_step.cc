@@ -1,6 +1,7 @@
 #include "src/parallel/sharded_step.h"
 
 #include <algorithm>
+#include <cmath>
 
 // fully_shard, PyTorch's FSDP2: of every parameter each GPU keeps the rows of
 // its own, and a unit's parameters are whole only while it runs
@@ -47,7 +48,12 @@ std::optional<std::int64_t> ShardedStep::BytesOf(StorageId id) const {
   if (index == kNone || At(index).gradient == id) return bytes;
   const std::int64_t elements = sizes_.TypeOf(index).NumElements();
   if (elements == 0) return bytes;
-  return bytes / elements * sizes_.ShardType(index).NumElements();
+  const std::int64_t own = sizes_.ShardType(index).NumElements();
+  if (bytes % elements == 0) return bytes / elements * own;
+  // Scales of blocks of an 8-bit state, codes in 4 bits.
+  return static_cast<std::int64_t>(
+      std::ceil(static_cast<double>(bytes) * static_cast<double>(own) /
+                static_cast<double>(elements)));
 }
 
 TensorType ShardedStep::TypeOf(ValueId id) const {

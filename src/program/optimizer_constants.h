@@ -18,9 +18,9 @@ inline constexpr double kAdafactorLearningRate = 1e-2;
 inline constexpr double kAdafactorBeta2Decay = -0.8;
 inline constexpr double kAdafactorSmallestScale = 1e-3;
 
-/// Weight decay of an optimizer of Adam's family; 0 without.
+/// Weight decay of Adam's steps; 0 without.
 constexpr double WeightDecay(Optimizer kind) {
-  return kind == Optimizer::kAdamW ? kAdamWDecay : 0.0;
+  return kind == Optimizer::kAdam ? 0.0 : kAdamWDecay;
 }
 
 }  // namespace foretell::optim

@@ -61,9 +61,10 @@ void OptimizerStep::StepFused(Tensors parameters, Tensors gradients) {
                             WeightDecay(kind_), kEpsilon, /*amsgrad=*/false,
                             /*maximize=*/false);
   }
-  at::_fused_adamw_(parameters, gradients, momentum_, variance_, {}, counts_,
-                    kLearningRate, kBeta1, kBeta2, WeightDecay(kind_), kEpsilon,
-                    /*amsgrad=*/false, /*maximize=*/false);
+  at::_fused_adamw_(parameters, gradients, momentum_, variance_, largest_,
+                    counts_, kLearningRate, kBeta1, kBeta2, WeightDecay(kind_),
+                    kEpsilon, /*amsgrad=*/!largest_.empty(),
+                    /*maximize=*/false);
 }
 
 }  // namespace foretell

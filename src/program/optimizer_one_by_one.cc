@@ -2,6 +2,7 @@
 
 #include <ATen/ops/clone.h>
 #include <ATen/ops/div.h>
+#include <ATen/ops/maximum.h>
 #include <ATen/ops/sqrt.h>
 
 #include <cmath>
@@ -26,6 +27,8 @@ void OptimizerStep::StepOneByOne(Tensors parameters, Tensors gradients) {
         break;
       case Optimizer::kAdam:
       case Optimizer::kAdamW:
+      case Optimizer::kAmsgrad:
+      case Optimizer::kMuon:
         divisor = AdamOf(i, parameters, gradients);
         parameters[i].addcdiv_(
             momentum_[i], divisor,
@@ -39,7 +42,7 @@ void OptimizerStep::StepOneByOne(Tensors parameters, Tensors gradients) {
         divisor = AdagradOf(i, parameters, gradients);
         parameters[i].addcdiv_(gradients[i], divisor, -kLearningRate);
         break;
-      case Optimizer::kAdafactor:  // Has a loop of its own.
+      default:  // Others have loops of their own.
         break;
     }
   }
@@ -62,7 +65,10 @@ at::Tensor OptimizerStep::AdamOf(std::size_t i, Tensors parameters,
   momentum_[i].lerp_(gradients[i], 1.0 - kBeta1);
   variance_[i].mul_(kBeta2).addcmul_(gradients[i], gradients[i], 1.0 - kBeta2);
   const double correction = 1.0 - std::pow(kBeta2, num_steps_);
-  at::Tensor root = at::sqrt(variance_[i]);
+  if (!largest_.empty()) {
+    at::maximum_out(largest_[i], largest_[i], variance_[i]);
+  }
+  at::Tensor root = at::sqrt(largest_.empty() ? variance_[i] : largest_[i]);
   at::Tensor quotient = at::div(root, std::sqrt(correction));
   root.reset();
   quotient.add_(kEpsilon);

@@ -6,6 +6,7 @@
 #include <ATen/ops/_foreach_addcmul.h>
 #include <ATen/ops/_foreach_div.h>
 #include <ATen/ops/_foreach_lerp.h>
+#include <ATen/ops/_foreach_maximum.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_sqrt.h>
 #include <ATen/ops/clone.h>
@@ -39,6 +40,7 @@ OptimizerStep::OptimizerStep(Optimizer kind, std::vector<at::Tensor> parameters,
       code_(code),
       torch_(torch),
       parameters_(std::move(parameters)) {
+  if (HasForeignKernels(kind)) foreign_.emplace(kind);
   if (code != StepCode::kFused || HasFusedStep(kind)) return;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("optimizer {}: PyTorch has no fused step of it",
@@ -56,9 +58,18 @@ void OptimizerStep::Step() {
   }
   if (parameters.empty()) return;
   ++num_steps_;
+  if (foreign_) return foreign_->Step(parameters, gradients, tables_);
   if (kind_ == Optimizer::kAdafactor) {
     return StepAdafactor(parameters, gradients);
   }
+  if (kind_ == Optimizer::kHfAdafactor) {
+    return StepHfAdafactor(parameters, gradients);
+  }
+  if (kind_ == Optimizer::kMuon) return StepMuon(parameters, gradients);
+  StepTorch(parameters, gradients);
+}
+
+void OptimizerStep::StepTorch(Tensors parameters, Tensors gradients) {
   MakeState(parameters);
   switch (code_) {
     case StepCode::kLists:
@@ -71,11 +82,15 @@ void OptimizerStep::Step() {
 }
 
 void OptimizerStep::MakeState(Tensors parameters) {
-  const bool is_adam = kind_ == Optimizer::kAdam || kind_ == Optimizer::kAdamW;
+  const bool is_adam =
+      kind_ == Optimizer::kAdam || kind_ == Optimizer::kAdamW ||
+      kind_ == Optimizer::kAmsgrad || kind_ == Optimizer::kMuon;
   const bool has_variance =
       is_adam || kind_ == Optimizer::kRmsProp || kind_ == Optimizer::kAdagrad;
+  const bool has_largest = kind_ == Optimizer::kAmsgrad;
   if (is_adam && momentum_.empty()) momentum_ = ZerosLike(parameters);
   if (has_variance && variance_.empty()) variance_ = ZerosLike(parameters);
+  if (has_largest && largest_.empty()) largest_ = ZerosLike(parameters);
 }
 
 void OptimizerStep::StepLists(Tensors parameters, Tensors gradients) {
@@ -86,13 +101,15 @@ void OptimizerStep::StepLists(Tensors parameters, Tensors gradients) {
       return Momentum(parameters, gradients);
     case Optimizer::kAdam:
     case Optimizer::kAdamW:
+    case Optimizer::kAmsgrad:
+    case Optimizer::kMuon:
       return Adam(parameters, gradients);
     case Optimizer::kRmsProp:
       return RmsProp(parameters, gradients);
     case Optimizer::kAdagrad:
       return Adagrad(parameters, gradients);
-    case Optimizer::kAdafactor:
-      return StepAdafactor(parameters, gradients);
+    default:  // Others have no lists.
+      return;
   }
 }
 
@@ -134,7 +151,10 @@ void OptimizerStep::Adam(at::TensorList parameters, at::TensorList gradients) {
   at::_foreach_lerp_(momentum_, gradients, 1.0 - kBeta1);
   at::_foreach_mul_(variance_, kBeta2);
   at::_foreach_addcmul_(variance_, gradients, gradients, 1.0 - kBeta2);
-  std::vector<at::Tensor> denominator = at::_foreach_sqrt(variance_);
+  const bool has_largest = !largest_.empty();
+  if (has_largest) at::_foreach_maximum_(largest_, variance_);
+  std::vector<at::Tensor> denominator =
+      at::_foreach_sqrt(has_largest ? largest_ : variance_);
   at::_foreach_div_(denominator, std::sqrt(correction2));
   // PyTorch 2.0 names both until it returns. So did 1.x, but there the lists,
   // which are TrainingLoop's default, had to be asked for.

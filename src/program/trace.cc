@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -29,8 +30,10 @@
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
 #include "src/program/channels_last.h"
+#include "src/program/embedding_weights.h"
 #include "src/program/fused_kernels.h"
 #include "src/program/grad_mode.h"
+#include "src/program/gradient_hook.h"
 #include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/meta/torch_scope.h"
@@ -68,6 +71,14 @@ void RequireParallelFits(const TraceOptions& options) {
                             "of inference those of tp:N",
                             ToString(spec)));
   }
+  const bool divides =
+      ShardsParameters(spec) || spec.kind == ParallelKind::kTensor;
+  if (divides && options.run.optimizer == Optimizer::kMuon) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: Muon multiplies whole matrices, which is not "
+                            "modelled with parameters that GPUs share",
+                            ToString(spec)));
+  }
   if (!ShardsParameters(spec)) return;
   const TrainingLoop& loop = options.loop;
   if (loop.accumulation > 1 || loop.late_zero_grad ||
@@ -101,6 +112,12 @@ void RequireQuantizable(const TraceOptions& options) {
 }
 
 void RequireLoopFits(const TrainingLoop& loop) {
+  if (loop.optimizer_in_backward &&
+      (loop.accumulation > 1 || loop.parallel != ParallelSpec{})) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "an optimizer that steps in the backward pass is modelled on "
+                "one GPU and without accumulation of gradients");
+  }
   if (loop.accumulation >= 1) return;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("gradients of {} batches are added up, expected at "
@@ -130,6 +147,15 @@ std::string LengthsOfTheExample(const std::vector<BoundInput>& inputs) {
       "sizes are those of the file's example where no flag gives others: {}; "
       "--dim {}=N gives one",
       Joined(texts), symbols.back());
+}
+
+std::string PagedWarning(std::int64_t bytes) {
+  constexpr double kMib = 1 << 20;
+  return fmt::format(
+      "{:.1f} MiB of optimizer states are paged: they lie in unified memory, "
+      "on "
+      "the GPU only while it has room, and count neither as memory nor in time",
+      static_cast<double>(bytes) / kMib);
 }
 
 StepCode CodeOf(const TrainingLoop& loop, const TorchVersion& torch) {
@@ -238,9 +264,9 @@ class Tracer {
   /// the next are there.
   Trace Train() {
     ChooseTrained();
-    OptimizerStep optimizer(options_.run.optimizer, TrainableTensors(),
-                            CodeOf(options_.loop, options_.run.torch),
-                            options_.run.torch);
+    // With its steps in the backward pass it finds no gradients afterwards.
+    OptimizerStep optimizer = OptimizerOf(TrainableTensors());
+    const std::vector<GradientHook> hooks = StepsInBackward();
     std::vector<at::Tensor> outputs;
     for (int step = 0; step < kTrainingSteps; ++step) {
       const bool is_last = step == kTrainingSteps - 1;
@@ -254,13 +280,50 @@ class Tracer {
         ForwardAndBackward(outputs, clears ? &optimizer : nullptr);
       }
       batch_starts_.push_back(recorder_.num_nodes());
-      Enter(Phase::kOptimizer, TensorRole::kOptimizerTemporary);
-      optimizer.Step();
-      recorder_.ChangeRoleOfLiving(TensorRole::kOptimizerTemporary,
-                                   TensorRole::kOptimizerState);
+      Step(optimizer);
     }
     if (adapters_) adapters_->RequireUse();
     return Finish(outputs);
+  }
+
+  OptimizerStep OptimizerOf(std::vector<at::Tensor> parameters) const {
+    return {options_.run.optimizer, std::move(parameters),
+            CodeOf(options_.loop, options_.run.torch), options_.run.torch};
+  }
+
+  void Step(OptimizerStep& optimizer) {
+    Enter(Phase::kOptimizer, TensorRole::kOptimizerTemporary);
+    paged_bytes_ -= optimizer.paged_bytes();
+    optimizer.SetTables(tables_);
+    optimizer.Step();
+    paged_bytes_ += optimizer.paged_bytes();
+    recorder_.ChangeRoleOfLiving(TensorRole::kOptimizerTemporary,
+                                 TensorRole::kOptimizerState);
+  }
+
+  /// Empty unless the loop has its optimizer there.
+  std::vector<GradientHook> StepsInBackward() {
+    std::vector<GradientHook> hooks;
+    if (!options_.loop.optimizer_in_backward) return hooks;
+    for (const at::Tensor& parameter : TrainableTensors()) {
+      const auto own =
+          std::make_shared<OptimizerStep>(OptimizerOf({parameter}));
+      hooks.emplace_back(parameter, [this, own, parameter] {
+        NoteGradient(parameter);
+        Step(*own);
+        own->ZeroGrad();
+        Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
+      });
+    }
+    return hooks;
+  }
+
+  void NoteGradient(const at::Tensor& parameter) {
+    const at::Tensor& gradient = parameter.grad();
+    if (!gradient.defined()) return;
+    recorder_.SetRoleOf(gradient, TensorRole::kGradient);
+    trained_.push_back({.parameter = recorder_.StorageOf(parameter),
+                        .gradient = recorder_.StorageOf(gradient)});
   }
 
   /// The first one makes the gradients, the second ends what the first has left
@@ -468,18 +531,15 @@ class Tracer {
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     if (cleared != nullptr) Clear(*cleared);
     Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
+    tables_ = EmbeddingWeights(loss);
+    trained_.clear();
     if (loss.requires_grad()) loss.backward();
     for (const at::Tensor& input : tensors_) {
       if (!input.requires_grad() || !input.grad().defined()) continue;
       recorder_.SetRoleOf(input.grad(), TensorRole::kGradient);
     }
-    trained_.clear();
     for (const at::Tensor& parameter : TrainableTensors()) {
-      const at::Tensor& gradient = parameter.grad();
-      if (!gradient.defined()) continue;
-      recorder_.SetRoleOf(gradient, TensorRole::kGradient);
-      trained_.push_back({.parameter = recorder_.StorageOf(parameter),
-                          .gradient = recorder_.StorageOf(gradient)});
+      NoteGradient(parameter);
     }
   }
 
@@ -525,6 +585,7 @@ class Tracer {
     if (options_.run.mode == Mode::kTraining && trained_.empty()) {
       warnings.push_back(WhyNothingIsTrained(TrainableTensors().size()));
     }
+    if (paged_bytes_ > 0) warnings.push_back(PagedWarning(paged_bytes_));
     OperatorGraph graph = WithFurtherBatches(recorder_.Finish());
     if (options_.run.mode == Mode::kTraining && recomputes()) {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
@@ -570,6 +631,8 @@ class Tracer {
   std::vector<at::Tensor> tensors_;
   std::optional<QuantizedWeights> quantized_;
   std::optional<LoraAdapters> adapters_;
+  std::vector<at::Tensor> tables_;    ///< Weights of embeddings.
+  std::int64_t paged_bytes_ = 0;      ///< Of optimizer states.
   std::string loss_;                  ///< Its name.
   std::vector<NodeId> batch_starts_;  ///< In the last step, and the end.
   NodeId first_node_ = 0;             ///< Of the last step.

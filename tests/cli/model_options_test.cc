@@ -132,7 +132,7 @@ TEST(ModelOptions, SayWhichStepIsTraced) {
 }
 
 TEST(ModelOptions, RefuseWordsOfNoStep) {
-  for (const char* flags : {"--mode train", "--optimizer lion",
+  for (const char* flags : {"--mode train", "--optimizer lars",
                             "--precision fp8", "--trace cuda"}) {
     EXPECT_THROW(ParseModel(std::string("m ") + flags), CLI::ValidationError)
         << flags;
@@ -314,14 +314,16 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
   const TrainingLoop loop =
       ParseModel(
           "a.pt2 --mode training --foreach off --fused on --set-to-none off "
-          "--late-zero-grad --accumulate 4 --lora r=16,targets=q|v{1,2} "
-          "--recompute blocks.* --kernels rope,swiglu")
+          "--late-zero-grad --optimizer-in-backward --accumulate 4 "
+          "--lora r=16,targets=q|v{1,2} --recompute blocks.* "
+          "--kernels rope,swiglu")
           .ToStep({})
           .options.loop;
   EXPECT_EQ(loop.foreach, false);
   EXPECT_TRUE(loop.fused);
   EXPECT_EQ(loop.set_to_none, false);
   EXPECT_TRUE(loop.late_zero_grad);
+  EXPECT_TRUE(loop.optimizer_in_backward);
   EXPECT_EQ(loop.accumulation, 4);
   EXPECT_EQ(loop.lora, (LoraSpec{16, "q|v{1,2}"}));
   EXPECT_EQ(loop.recompute, "blocks.*");
@@ -330,6 +332,14 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
             TrainingLoop{});
   EXPECT_TRUE(
       ParseModel("a.pt2 --keep-result").ToStep({}).options.loop.keep_result);
+}
+
+TEST(ModelOptions, TakeOptimizersByTheNamesOfTransformers) {
+  for (const char* name : {"adamw_bnb_8bit", "adamw_8bit", "adamw-8bit"}) {
+    const ModelOptions model =
+        ParseModel(std::string("a.pt2 --mode training --optimizer ") + name);
+    EXPECT_EQ(model.run.optimizer, Optimizer::kBnbAdamW8bit) << name;
+  }
 }
 
 TEST(ModelOptions, ReadAdaptersWithARankAndTargets) {

@@ -84,6 +84,7 @@ constexpr Example kExamples[] = {
     {"torchvision::deform_conv2d", OpKind::kConvolution},
     {"nll_loss_forward", OpKind::kLoss},
     {"_fused_adamw", OpKind::kOptimizerUpdate},
+    {"bitsandbytes::optimizer_update_32bit", OpKind::kOptimizerUpdate},
     {"_foreach_addcdiv", OpKind::kOptimizerUpdate},
     {"linalg_svd", OpKind::kOther},
 };

@@ -128,7 +128,24 @@ TEST(Optimizer, NamesRoundTrip) {
   for (const Optimizer optimizer : kAllOptimizers) {
     EXPECT_EQ(ParseOptimizer(OptimizerName(optimizer)), optimizer);
   }
-  EXPECT_THROW(ParseOptimizer("lion"), Error);
+  EXPECT_THROW(ParseOptimizer("lars"), Error);
+}
+
+TEST(Optimizer, KnowsTheNamesOfTransformers) {
+  EXPECT_EQ(ParseOptimizer("adamw_8bit"), Optimizer::kBnbAdamW8bit);
+  EXPECT_EQ(ParseOptimizer("paged_adamw_8bit"), Optimizer::kPagedAdamW8bit);
+  EXPECT_EQ(ParseOptimizer("paged-adamw"), Optimizer::kPagedAdamW);
+  EXPECT_EQ(ParseOptimizer("lion_32bit"), Optimizer::kLion);
+  EXPECT_EQ(ParseOptimizer("adamw_torch_4bit"), Optimizer::kTorchaoAdamW4bit);
+}
+
+TEST(Optimizer, SaysWhatRunsItsStep) {
+  EXPECT_TRUE(HasFusedStep(Optimizer::kAmsgrad));
+  EXPECT_FALSE(HasFusedStep(Optimizer::kRmsProp));
+  EXPECT_FALSE(HasListStep(Optimizer::kMuon));
+  EXPECT_FALSE(HasForeignKernels(Optimizer::kHfAdafactor));
+  EXPECT_TRUE(HasForeignKernels(Optimizer::kAdamW8bit));
+  EXPECT_TRUE(HasForeignKernels(Optimizer::kTorchaoAdamW4bit));
 }
 
 TEST(Host, NamesRoundTrip) {

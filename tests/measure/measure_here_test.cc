@@ -87,6 +87,14 @@ TEST(MeasureHere, PeakOfTrainingHasGradientsAndOptimizerState) {
             *sgd_row.memory.peak_allocated_bytes + kWeightBytes);
 }
 
+TEST(MeasureHere, RefusesOptimizersOfOtherLibraries) {
+  MeasureRequest request = Request(Mode::kTraining);
+  request.run.optimizer = Optimizer::kLion8bit;
+  const Measurement row = MeasureHere(TwoLinears(), request);
+  EXPECT_NE(row.status, MeasureStatus::kOk);
+  EXPECT_THAT(row.message, HasSubstr("optimizer lion8bit: the kernels"));
+}
+
 TEST(MeasureHere, HalfPrecisionTakesLessMemory) {
   MeasureRequest request = Request();
   request.run.precision = Precision::kBf16;

@@ -99,6 +99,11 @@ INSTANTIATE_TEST_SUITE_P(
                          [](Tensors w) {
                            return std::make_unique<torch::optim::AdamW>(w);
                          }},
+                    Case{Optimizer::kAmsgrad,
+                         [](Tensors w) {
+                           return std::make_unique<torch::optim::AdamW>(
+                               w, torch::optim::AdamWOptions().amsgrad(true));
+                         }},
                     Case{Optimizer::kRmsProp,
                          [](Tensors w) {
                            return std::make_unique<torch::optim::RMSprop>(

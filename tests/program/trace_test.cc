@@ -461,8 +461,8 @@ TEST(Trace, OptimizerNamesRoundTrip) {
   for (const Optimizer optimizer : kAllOptimizers) {
     EXPECT_EQ(ParseOptimizer(OptimizerName(optimizer)), optimizer);
   }
-  ExpectError([] { ParseOptimizer("lion"); }, ErrorCode::kInvalidArgument,
-              "optimizer 'lion': expected one of sgd, momentum, adam, adamw, "
+  ExpectError([] { ParseOptimizer("lars"); }, ErrorCode::kInvalidArgument,
+              "optimizer 'lars': expected one of sgd, momentum, adam, adamw, "
               "rmsprop, adagrad, adafactor");
 }
 

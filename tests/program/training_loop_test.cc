@@ -91,6 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
         TemporaryBytes{Optimizer::kMomentum, 0, 0},
         TemporaryBytes{Optimizer::kAdam, kAllWeights, 2048 + 2048},
         TemporaryBytes{Optimizer::kAdamW, kAllWeights, 2048 + 2048},
+        TemporaryBytes{Optimizer::kAmsgrad, kAllWeights, 2048 + 2048},
         TemporaryBytes{Optimizer::kRmsProp, kAllWeights, 2048 + 128},
         TemporaryBytes{Optimizer::kAdagrad, 2 * kAllWeights, 2048 + 128},
         // The first weight's means of rows and of columns and its estimate live
@@ -135,6 +136,22 @@ TEST(TrainingLoop, AFusedStepIsOneOperatorWithoutTemporaries) {
     const std::int64_t counts = targets.size() == 2 ? 4 * 4 : 0;
     EXPECT_EQ(BytesOfRole(graph, TensorRole::kOptimizerState), lists + counts);
   }
+}
+
+// Those of a layer's weight and bias come from one operator.
+TEST(TrainingLoop, StepsInTheBackwardPassUseGradientsUp) {
+  const OperatorGraph graph =
+      TrainInLoop({.optimizer_in_backward = true}, Optimizer::kAdam);
+  EXPECT_EQ(CountIn(graph, Phase::kOptimizer, "_foreach_addcdiv_"), 4);
+  EXPECT_EQ(PeakOfRole(graph, TensorRole::kGradient), 2048 + 128);
+  EXPECT_EQ(PeakOfRole(graph, TensorRole::kOptimizerTemporary), 2048);
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kOptimizerState), 2 * kAllWeights);
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kGradient), 2 * kAllWeights);
+  const auto first =
+      std::ranges::find(graph.nodes(), Phase::kOptimizer, &Node::phase);
+  EXPECT_TRUE(std::any_of(first, graph.nodes().end(), [](const Node& node) {
+    return node.phase == Phase::kBackward;
+  }));
 }
 
 TEST(TrainingLoop, CallsTheOptimizersOperatorsForEveryWeight) {
@@ -319,6 +336,8 @@ TEST(TrainingLoop, RefusesWhatNothingAnswersTo) {
               HasSubstr("'head' is found in the name of none of 4 parameters"));
   EXPECT_THAT(message_of({.trainable = "("}),
               HasSubstr("'(' is no regular expression"));
+  EXPECT_THAT(message_of({.optimizer_in_backward = true, .accumulation = 2}),
+              HasSubstr("steps in the backward pass"));
   EXPECT_THAT(message_of({.accumulation = 0}), HasSubstr("of 0 batches"));
   EXPECT_THAT(message_of({.lora = {.rank = 2, .targets = "bias"}}),
               HasSubstr("in the name of no matrix"));

@@ -448,14 +448,33 @@ class Optimizers(unittest.TestCase):
                            (optim.AdamW(self.WEIGHT), "adamw"),
                            (optim.RMSprop(self.WEIGHT), "rmsprop"),
                            (optim.Adagrad(self.WEIGHT), "adagrad"),
+                           (optim.Adam(self.WEIGHT, amsgrad=True), "amsgrad"),
                            (optim.Adafactor(self.WEIGHT), "adafactor")):
             self.assertEqual(optimizer_name(made), name)
-        for refused in (optim.Adam(self.WEIGHT, amsgrad=True),
-                        optim.RMSprop(self.WEIGHT, centered=True),
+        for refused in (optim.RMSprop(self.WEIGHT, centered=True),
                         optim.Adafactor(self.WEIGHT, foreach=True),
                         optim.Rprop(self.WEIGHT)):
             with self.assertRaises(foretell.Error):
                 optimizer_name(refused)
+
+    def test_of_other_libraries_are_named_by_library_and_options(self):
+        from foretell._optimizers import optimizer_name
+
+        def made(library, name, bits=32, is_paged=False):
+            kind = type(name, (), {"__module__": library, "is_paged": is_paged})
+            one = kind()
+            one.args = mock.Mock(optim_bits=bits)
+            return one
+
+        for one, name in (
+                (made("bitsandbytes.optim.adamw", "AdamW", 8), "adamw8bit"),
+                (made("bitsandbytes.optim.adam", "PagedAdam8bit", 8, True),
+                 "paged_adamw8bit"),
+                (made("bitsandbytes.optim.adamw", "AdamW", 32, True), "paged_adamw"),
+                (type(made("bitsandbytes.optim.lion", "Lion8bit")), "lion8bit"),
+                (made("torchao.optim.adam", "AdamW4bit"), "torchao_adamw4bit"),
+                (made("transformers.optimization", "Adafactor"), "hf_adafactor")):
+            self.assertEqual(optimizer_name(one), name)
 
     def test_estimate_memory_divides_the_step(self):
         module = Convolutions()
