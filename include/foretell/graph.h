@@ -40,6 +40,10 @@ std::string_view DTypeName(DType dtype);
 std::optional<DType> ParseDType(std::string_view name);
 /// True for f64, f32, f16, bf16 and f8.
 bool IsFloatingPoint(DType dtype);
+/// True for f16 and bf16.
+constexpr bool IsHalf(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kBF16;
+}
 
 /// Element type and shape of a tensor. A scalar has an empty shape.
 struct TensorType {

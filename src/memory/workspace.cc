@@ -169,10 +169,6 @@ ConvolutionClass Classify(const Convolution& convolution) {
              : ConvolutionClass::kDense;
 }
 
-bool IsHalf(DType dtype) {
-  return dtype == DType::kF16 || dtype == DType::kBF16;
-}
-
 bool GainsByTf32(const DeviceSpec& device) {
   const auto tf32 = device.peak_tflops.find(Precision::kTf32);
   const auto fp32 = device.peak_tflops.find(Precision::kFp32);
