@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "src/cost/machine.h"
@@ -56,8 +55,5 @@ double WorkUs(const Kernel& kernel, const Machine& machine);
 std::array<double, kNumKernelFeatures> KernelFeatures(const Kernel& kernel,
                                                       const Machine& machine,
                                                       const Run& mode);
-
-/// The tables of classes and of features as Markdown, for docs/kernels.md.
-std::string KernelTablesMarkdown();
 
 }  // namespace foretell::cost

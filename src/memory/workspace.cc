@@ -318,15 +318,4 @@ std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
   return {{node.outputs.size() - 1, size}};
 }
 
-std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node,
-                            const DeviceSpec& device,
-                            const TorchVersion& torch) {
-  std::int64_t largest = 0;
-  for (const memory::WorkspaceBlock& block :
-       memory::WorkspaceBlocks(graph, node, device, torch)) {
-    largest = std::max(largest, block.bytes);
-  }
-  return largest;
-}
-
 }  // namespace foretell
