@@ -4,7 +4,6 @@
 #include <zlib.h>
 
 #include <bit>
-#include <cstring>
 
 namespace foretell::dataset {
 namespace {

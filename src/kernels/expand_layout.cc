@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <ranges>
-#include <utility>
 
 #include "src/graph/convolution.h"
 #include "src/kernels/expansion.h"

@@ -3,7 +3,6 @@
 #include <ATen/ops/roll.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "src/program/meta/families.h"
 #include "src/program/meta/shapes.h"
