@@ -48,12 +48,6 @@ void Take(Call& call) {
                          call.Tensor("self").scalar_type()));
 }
 
-void ChannelShuffle(Call& call) {
-  const at::Tensor& input = call.Tensor("self");
-  call.Return(InFormat(input.sizes(), input.scalar_type(),
-                       input.suggest_memory_format()));
-}
-
 // Gradient of Tensor::unfold.
 void UnfoldBackward(Call& call) {
   call.Return(Contiguous(call.Ints("input_sizes"),
@@ -116,7 +110,7 @@ constexpr KernelRow kIndexingKernels[] = {
     {"flip", Flip},
     {"roll", Roll},
     {"take", Take},
-    {"channel_shuffle", ChannelShuffle},
+    {"channel_shuffle", ReturnInFormatOfSelf},
     {"unfold_backward", UnfoldBackward},
     {"tril_indices", TriangleIndices},
     {"triu_indices", TriangleIndices},
