@@ -73,6 +73,10 @@ enum class TensorRole : std::uint8_t {
   kOptimizerTemporary,  ///< Made and dropped by an optimizer step.
 };
 inline constexpr int kNumTensorRoles = 9;
+/// True for parameters and buffers, which a step reads and keeps.
+constexpr bool IsSourceRole(TensorRole role) {
+  return role == TensorRole::kParameter || role == TensorRole::kBuffer;
+}
 std::string_view TensorRoleName(TensorRole role);
 std::optional<TensorRole> ParseTensorRole(std::string_view name);
 
