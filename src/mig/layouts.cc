@@ -28,10 +28,6 @@ const MigProfile& ProfileAt(const DeviceSpec& device, int index) {
   return device.mig_profiles[static_cast<std::size_t>(index)];
 }
 
-bool Contains(const std::vector<int>& numbers, int number) {
-  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
-}
-
 class Enumerator {
  public:
   Enumerator(const DeviceSpec& device, const LayoutOptions& options,
@@ -64,7 +60,7 @@ class Enumerator {
     VisitSlot(slot + 1);
     for (const int index : profiles_) {
       const MigProfile& profile = ProfileAt(device_, index);
-      if (!Contains(profile.placements, slot)) continue;
+      if (std::ranges::count(profile.placements, slot) == 0) continue;
       if (!occupancy_.CanPlace(profile, slot)) continue;
       occupancy_.Place(profile, slot);
       current_.push_back({index, slot});
