@@ -36,8 +36,6 @@ struct KernelFeature {
   double (*quantity)(const KernelFacts&);
 };
 
-/// Slots that depend on the kernel alone; the others also on device and mode.
-inline constexpr int kNumOwnKernelFeatures = 33;
 inline constexpr int kNumKernelFeatures = 46;
 
 /// The slots in their order.
