@@ -9,6 +9,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/device_rows.h"
 #include "cli/flags/model_options.h"
+#include "cli/print/print_adaptation.h"
 #include "src/core/clock.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
@@ -53,11 +54,6 @@ std::vector<TimedStep> StepsOf(const CalibrateDeviceCommand& command,
 
 /// To the digits that a measurement has.
 double Rounded(double value) { return std::stod(FormatShort(value, 4)); }
-
-std::string ErrorsText(const RowErrors& errors) {
-  return fmt::format("{} / {}", FormatPercent(errors.median, 1),
-                     FormatPercent(errors.mean, 1));
-}
 
 std::string FormatDeviceFit(const DeviceFit& fit, std::size_t rows) {
   TextTable table({"constant", "before", "after"});

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>

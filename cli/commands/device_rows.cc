@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <map>
-#include <utility>
 
 #include "cli/flags/model_options.h"
 #include "cli/flags/open_model.h"

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <string>
 

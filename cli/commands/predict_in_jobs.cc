@@ -5,7 +5,6 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <utility>
 
 #include "cli/flags/model_options.h"
 #include "cli/print/print_report.h"

@@ -4,7 +4,6 @@
 
 #include <cctype>
 #include <string_view>
-#include <vector>
 
 #include "foretell/zoo.h"
 #include "src/core/ignoring_case.h"

@@ -14,11 +14,6 @@ namespace {
 
 constexpr double kMacsPerMsOfTera = 1e9;
 
-std::string ErrorsText(const RowErrors& errors) {
-  return fmt::format("{} / {}", FormatPercent(errors.median, 1),
-                     FormatPercent(errors.mean, 1));
-}
-
 std::string CorrectionText(const CorrectionTerms& terms, Target target) {
   if (target == Target::kMemory) {
     return fmt::format("{}{} MiB", terms.memory_mib < 0 ? "" : "+",
@@ -35,6 +30,11 @@ std::string CorrectionText(const CorrectionTerms& terms, Target target) {
 }
 
 }  // namespace
+
+std::string ErrorsText(const RowErrors& errors) {
+  return fmt::format("{} / {}", FormatPercent(errors.median, 1),
+                     FormatPercent(errors.mean, 1));
+}
 
 std::string FormatAdaptation(const Correction& correction) {
   TextTable table({"figure", "correction", "rows", "error before", "after"});

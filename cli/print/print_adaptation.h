@@ -6,6 +6,9 @@
 
 namespace foretell::cli {
 
+/// "5.1 % / 7.4 %": the median and the mean.
+std::string ErrorsText(const RowErrors& errors);
+
 /// A row per corrected figure: what was fitted, and errors before and after.
 std::string FormatAdaptation(const Correction& correction);
 

@@ -2,11 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
-#include <iterator>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/print/memory_bar.h"

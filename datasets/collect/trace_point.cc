@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
 #include "datasets/store/label_graphs.h"
 #include "foretell/error.h"

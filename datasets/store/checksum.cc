@@ -4,7 +4,6 @@
 #include <zlib.h>
 
 #include <bit>
-#include <cstring>
 
 namespace foretell::dataset {
 namespace {
@@ -77,24 +76,6 @@ void RowCrcFunction(sqlite3_context* context, int count,
 }
 
 }  // namespace
-
-std::uint32_t RowChecksum(std::span<const Cell> cells) {
-  Checksum checksum;
-  for (const Cell& cell : cells) {
-    if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
-      checksum.AddInteger(*integer);
-    } else if (const auto* real = std::get_if<double>(&cell)) {
-      checksum.AddReal(*real);
-    } else if (const auto* text = std::get_if<std::string>(&cell)) {
-      checksum.AddText(*text);
-    } else if (const auto* blob = std::get_if<Blob>(&cell)) {
-      checksum.AddBlob(blob->bytes);
-    } else {
-      checksum.AddNull();
-    }
-  }
-  return checksum.value();
-}
 
 int RegisterRowChecksum(sqlite3* handle) {
   return sqlite3_create_function_v2(

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <utility>
 
 #include "datasets/store/rows.h"

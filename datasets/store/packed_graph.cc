@@ -8,6 +8,7 @@
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
 #include "src/core/numbers.h"
+#include "src/features/feature_table.h"
 
 namespace foretell::dataset {
 namespace {
@@ -33,7 +34,7 @@ void CheckFinite(const std::vector<NodeFeatureRow>& nodes) {
       throw Error(
           ErrorCode::kCorrupt,
           fmt::format("nodes: node {}: {} is {}, expected a finite number",
-                      node, NodeFeatureSlots()[slot].name, value));
+                      node, kNodeFeatures[slot].name, value));
     }
   }
 }

@@ -23,7 +23,7 @@ struct Column {
 };
 
 /// A table. Before `columns` it has `id INTEGER PRIMARY KEY`, and after them
-/// `crc INTEGER NOT NULL`, the RowChecksum of all others.
+/// `crc INTEGER NOT NULL`, the row_crc of all others.
 struct Table {
   std::string_view name;
   std::span<const Column> columns;

@@ -102,41 +102,20 @@ class BertSelfAttention final : public torch::nn::Module {
   Dense value_ = nullptr;
 };
 
-/// The norm of a branch, projected and dropped out, plus its input.
-class BranchOutput final : public torch::nn::Module {
- public:
-  BranchOutput(std::int64_t in, const BertConfig& config)
-      : dropout_(config.dropout) {
-    dense_ = register_module("dense", Dense(in, config.width));
-    norm_ = register_module("norm", Norm(config.width, kBertEpsilon));
-    register_module("dropout", dropout_);
-  }
-
-  at::Tensor forward(const at::Tensor& branch, const at::Tensor& input) {
-    const ModuleScope scope(*this);
-    at::Tensor y = dense_->forward(branch);
-    y = dropout_->forward(y);
-    return norm_->forward(at::add(y, input));
-  }
-
- private:
-  Dense dense_ = nullptr;
-  torch::nn::LayerNorm norm_ = nullptr;
-  torch::nn::Dropout dropout_;
-};
-
 struct BertLayer : torch::nn::Module {
   explicit BertLayer(const BertConfig& config) {
     attention_ = register_module("attention",
                                  std::make_shared<BertSelfAttention>(config));
-    attention_output_ =
-        register_module("attention_output",
-                        std::make_shared<BranchOutput>(config.width, config));
+    attention_output_ = register_module(
+        "attention_output",
+        std::make_shared<BranchOutput>(config.width, config.width,
+                                       config.dropout, kBertEpsilon));
     intermediate_->Add(Dense(config.width, config.inner));
     AddActivation(intermediate_, "gelu");
     register_module("intermediate", intermediate_);
     output_ = register_module(
-        "output", std::make_shared<BranchOutput>(config.inner, config));
+        "output", std::make_shared<BranchOutput>(config.inner, config.width,
+                                                 config.dropout, kBertEpsilon));
   }
 
   at::Tensor forward(const at::Tensor& x) {

@@ -3,7 +3,6 @@
 // layers see the image with channels last, a permuted view, so that the first
 // dense layer's kernel works on a copy.
 
-#include <ATen/ops/layer_norm.h>
 #include <ATen/ops/ones.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>

@@ -30,29 +30,6 @@ struct DebertaConfig : TextTransformer {
   std::shared_ptr<Network> Make() const;
 };
 
-/// Projects a branch, applies dropout, adds the branch's input, and the norm.
-class SumAndNorm final : public torch::nn::Module {
- public:
-  SumAndNorm(std::int64_t in, const DebertaConfig& config)
-      : dropout_(config.dropout) {
-    dense_ = register_module("dense", Dense(in, config.width));
-    norm_ = register_module("norm", Norm(config.width, kDebertaEpsilon));
-    register_module("dropout", dropout_);
-  }
-
-  at::Tensor forward(const at::Tensor& branch, const at::Tensor& input) {
-    const ModuleScope scope(*this);
-    at::Tensor y = dense_->forward(branch);
-    y = dropout_->forward(y);
-    return norm_->forward(at::add(y, input));
-  }
-
- private:
-  Dense dense_ = nullptr;
-  torch::nn::LayerNorm norm_ = nullptr;
-  torch::nn::Dropout dropout_;
-};
-
 /// What all layers know about the tokens' places.
 struct Places {
   at::Tensor mask;       ///< [batch, 1, seq, seq].
@@ -69,12 +46,15 @@ struct DebertaLayer : torch::nn::Module {
                                            .buckets = config.buckets,
                                            .dropout = config.dropout}));
     attention_output_ = register_module(
-        "attention_output", std::make_shared<SumAndNorm>(config.width, config));
+        "attention_output",
+        std::make_shared<BranchOutput>(config.width, config.width,
+                                       config.dropout, kDebertaEpsilon));
     intermediate_->Add(Dense(config.width, config.inner));
     AddActivation(intermediate_, "gelu");
     register_module("intermediate", intermediate_);
-    output_ = register_module(
-        "output", std::make_shared<SumAndNorm>(config.inner, config));
+    output_ = register_module("output", std::make_shared<BranchOutput>(
+                                            config.inner, config.width,
+                                            config.dropout, kDebertaEpsilon));
   }
 
   at::Tensor forward(const at::Tensor& x, const Places& places) {
@@ -92,9 +72,9 @@ struct DebertaLayer : torch::nn::Module {
   }
 
   std::shared_ptr<DisentangledAttention> attention_;
-  std::shared_ptr<SumAndNorm> attention_output_;
+  std::shared_ptr<BranchOutput> attention_output_;
   Chain intermediate_;
-  std::shared_ptr<SumAndNorm> output_;
+  std::shared_ptr<BranchOutput> output_;
 };
 
 class Deberta final : public UnaryNetwork {

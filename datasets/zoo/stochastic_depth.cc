@@ -3,7 +3,6 @@
 #include <ATen/ops/empty.h>
 #include <fmt/core.h>
 
-#include <string>
 #include <vector>
 
 #include "datasets/zoo/family.h"

@@ -4,7 +4,6 @@
 
 #include "datasets/zoo/family.h"
 #include "datasets/zoo/layers.h"
-#include "datasets/zoo/module_scope.h"
 
 namespace foretell::zoo {
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/network.h"
 
 namespace foretell::zoo {
@@ -41,6 +42,30 @@ std::vector<double> DropPathRates(std::int64_t count, double last);
 
 /// Normalisation over the last dimension.
 torch::nn::LayerNorm Norm(std::int64_t width, double epsilon);
+
+/// Projects a branch, applies dropout, adds the branch's input, and the norm.
+class BranchOutput final : public torch::nn::Module {
+ public:
+  BranchOutput(std::int64_t in, std::int64_t width, double dropout,
+               double epsilon)
+      : dropout_(dropout) {
+    dense_ = register_module("dense", Dense(in, width));
+    norm_ = register_module("norm", Norm(width, epsilon));
+    register_module("dropout", dropout_);
+  }
+
+  at::Tensor forward(const at::Tensor& branch, const at::Tensor& input) {
+    const ModuleScope scope(*this);
+    at::Tensor y = dense_->forward(branch);
+    y = dropout_->forward(y);
+    return norm_->forward(at::add(y, input));
+  }
+
+ private:
+  Dense dense_ = nullptr;
+  torch::nn::LayerNorm norm_ = nullptr;
+  torch::nn::Dropout dropout_;
+};
 
 /// Dense, activation (a name of AddActivation), dense: the position-wise part
 /// of a transformer block.

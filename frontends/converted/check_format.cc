@@ -19,7 +19,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "foretell/error.h"

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <utility>
 
 #include "src/program/size_operations.h"
 

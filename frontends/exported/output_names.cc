@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cstddef>
-#include <utility>
 
 #include "foretell/error.h"
 #include "src/core/parse_json.h"

@@ -1,7 +1,6 @@
 #include "frontends/exported/tensors.h"
 
 #include <ATen/ops/zeros.h>
-#include <fmt/core.h>
 
 #include <cstring>
 

@@ -14,7 +14,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <utility>
 

@@ -265,8 +265,4 @@ Program ReadProgram(RegularFile file, const LoadOptions& options) {
 
 }  // namespace onnx
 
-Program LoadOnnx(const std::string& path, const LoadOptions& options) {
-  return onnx::ReadProgram(OpenRegularFile(path, kAnySize), options);
-}
-
 }  // namespace foretell

@@ -11,7 +11,7 @@ namespace foretell::onnx {
 /// every operator without a lowering.
 Program MakeProgram(Model model, const LoadOptions& options = {});
 
-/// As LoadOnnx, for an open file.
+/// Reads an ONNX file (opsets 7 to 28 of ai.onnx) in this process.
 Program ReadProgram(RegularFile file, const LoadOptions& options);
 
 }  // namespace foretell::onnx

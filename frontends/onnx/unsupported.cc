@@ -4,7 +4,6 @@
 
 #include <map>
 #include <set>
-#include <utility>
 
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/reader/functions.h"

@@ -86,10 +86,6 @@ OperatorVerdict JudgeOperator(std::string_view name) {
                            : OperatorVerdict::kUnknown;
 }
 
-bool IsAllowedOperator(std::string_view name) {
-  return JudgeOperator(name) == OperatorVerdict::kAllowed;
-}
-
 void RefusedOperators::Add(OperatorVerdict verdict, const std::string& shown) {
   if (verdict != OperatorVerdict::kAllowed) names_[verdict].insert(shown);
 }

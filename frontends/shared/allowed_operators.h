@@ -21,8 +21,6 @@ enum class OperatorVerdict : std::uint8_t {
 /// allow-list: aten, prim, torchvision; so are aten's private operators.
 OperatorVerdict JudgeOperator(std::string_view name);
 
-bool IsAllowedOperator(std::string_view name);
-
 /// Refused operators of a file, by verdict.
 class RefusedOperators {
  public:

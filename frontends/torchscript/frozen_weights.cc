@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "frontends/shared/layer_mode.h"

@@ -142,7 +142,8 @@ class DeviceCatalog {
   /// by its words in any order: "4090", "RTX 4090", "a100_80",
   /// "A100-80GB-SXM4"; null if unknown.
   const DeviceSpec* DeviceNamed(std::string_view name) const;
-  /// As DeviceNamed; throws Error(kNotFound) that names the nearest.
+  /// As DeviceNamed; throws Error(kNotFound) that names the nearest, or states
+  /// that a vendor's GPUs are not modelled.
   const DeviceSpec& FindDevice(std::string_view name) const;
   /// By name, case-insensitive; throws Error(kNotFound) that lists the known
   /// names.

@@ -3,8 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "foretell/graph.h"
@@ -17,20 +15,6 @@ inline constexpr int kNumStaticFeatures = 5;
 /// Changes with every change of a slot or its encoding; a checkpoint is valid
 /// for one version only.
 inline constexpr int kFeatureVersion = 1;
-
-/// The content of one slot of a node's features.
-struct FeatureSlot {
-  std::string_view name;     ///< snake_case, unique.
-  std::string_view meaning;  ///< The quantity x and its unit.
-  std::string encoding;      ///< How x becomes the value, e.g. "x / 8".
-};
-
-/// The slots of a node's features, or of the static ones, in their order.
-std::vector<FeatureSlot> NodeFeatureSlots();
-std::vector<FeatureSlot> StaticFeatureSlots();
-
-/// Both tables as Markdown; docs/features.md contains exactly this text.
-std::string FeatureTableMarkdown();
 
 /// Encoded features of one operator; mostly in [0, 1].
 using NodeFeatureRow = std::array<float, kNumNodeFeatures>;

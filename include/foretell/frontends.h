@@ -94,10 +94,6 @@ class LoadingModel {
   std::function<Program()> wait_;
 };
 
-/// Reads an ONNX file (opsets 7 to 28 of ai.onnx) in this process, whatever
-/// LoadOptions::sandbox is.
-Program LoadOnnx(const std::string& path, const LoadOptions& options = {});
-
 /// Reads a TorchScript archive, traced or scripted, in this process: a file
 /// that nests too deep for LibTorch ends it. The file's code is checked against
 /// a list of allowed operators before anything of it runs.

@@ -40,6 +40,10 @@ std::string_view DTypeName(DType dtype);
 std::optional<DType> ParseDType(std::string_view name);
 /// True for f64, f32, f16, bf16 and f8.
 bool IsFloatingPoint(DType dtype);
+/// True for f16 and bf16.
+constexpr bool IsHalf(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kBF16;
+}
 
 /// Element type and shape of a tensor. A scalar has an empty shape.
 struct TensorType {
@@ -69,6 +73,10 @@ enum class TensorRole : std::uint8_t {
   kOptimizerTemporary,  ///< Made and dropped by an optimizer step.
 };
 inline constexpr int kNumTensorRoles = 9;
+/// True for parameters and buffers, which a step reads and keeps.
+constexpr bool IsSourceRole(TensorRole role) {
+  return role == TensorRole::kParameter || role == TensorRole::kBuffer;
+}
 std::string_view TensorRoleName(TensorRole role);
 std::optional<TensorRole> ParseTensorRole(std::string_view name);
 

@@ -243,11 +243,4 @@ std::int64_t LeastMemory(const PassSequence& passes,
                          const MemoryOptions& options,
                          const MemoryBreakdown& simulated);
 
-/// The most scratch bytes that kernels of `node` use at once on `device` under
-/// `torch`, not counting its results; 0 for nodes without a workspace. Excludes
-/// the cuBLAS workspace, which lives for the whole run.
-std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node,
-                            const DeviceSpec& device,
-                            const TorchVersion& torch = {});
-
 }  // namespace foretell

@@ -167,15 +167,6 @@ std::vector<Layout> MaximalLayouts(const DeviceSpec& device,
 LayoutCounts CountLayouts(const DeviceSpec& device,
                           const LayoutOptions& options = {});
 
-/// Reason why `layout` is invalid on `device`, naming the instances; empty if
-/// it is valid. Accepts any order of instances, and reports an unknown profile
-/// index.
-std::string WhyInvalid(const DeviceSpec& device, const Layout& layout);
-
-/// The layout's profiles as "2x1g.5gb + 2g.10gb + 3g.20gb", in the order of the
-/// device's table.
-std::string MultisetName(const DeviceSpec& device, const Layout& layout);
-
 /// A network that needs an instance of its own.
 struct Job {
   std::string model;
@@ -245,10 +236,6 @@ Packing Pack(std::span<const Job> jobs, const DeviceSpec& device,
 
 /// One row per profile, and one for the device without MIG.
 std::string FormatTable(const Recommendation& recommendation);
-/// {"model","device","rule","profile","reason","whole_device",
-/// "profiles":[{"profile","usable_mib","sms","fits","margin_mib",
-/// "latency_ms","energy_j","reason"}]}; "profile" is null if none is chosen.
-std::string FormatJson(const Recommendation& recommendation);
 
 /// The MIG table of a device: a row per profile with its usable MiB, SMs,
 /// slices, placements and number of instances.

@@ -1,7 +1,5 @@
 #include "src/answer/known_runs.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 namespace foretell::learned {

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <string>
 #include <utility>
 #include <vector>
 

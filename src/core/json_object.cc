@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <cstddef>
 #include <utility>
 
 #include "foretell/error.h"

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -103,30 +102,9 @@ class JsonObject {
   std::set<std::string> known_;
 };
 
-namespace json_object_detail {
-
-template <typename T>
-struct Kind {
-  static constexpr bool kIsList = false;
-  static constexpr bool kIsMap = false;
-};
-template <typename T>
-struct Kind<std::vector<T>> {
-  static constexpr bool kIsList = true;
-  static constexpr bool kIsMap = false;
-};
-template <typename T>
-struct Kind<std::map<std::string, T>> {
-  static constexpr bool kIsList = false;
-  static constexpr bool kIsMap = true;
-};
-
-}  // namespace json_object_detail
-
 template <typename T>
 T JsonObject::Convert(const nlohmann::json& field,
                       const std::string& key) const {
-  using Kind = json_object_detail::Kind<T>;
   if constexpr (std::is_same_v<T, std::string>) {
     return ToText(field, key);
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -138,21 +116,20 @@ T JsonObject::Convert(const nlohmann::json& field,
     return static_cast<T>(ToInt(field, key, Limits::min(), Limits::max()));
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(ToNumber(field, key));
-  } else if constexpr (Kind::kIsList) {
-    T list;
-    for (const auto& item : ToArray(field, key)) {
-      list.push_back(Convert<typename T::value_type>(
-          item, fmt::format("{}[{}]", key, list.size())));
-    }
-    return list;
-  } else {
-    static_assert(Kind::kIsMap);
+  } else if constexpr (requires { typename T::mapped_type; }) {
     T map;
     for (const auto& item : ToObject(field, key).items()) {
       map[item.key()] = Convert<typename T::mapped_type>(
           item.value(), fmt::format("{}.{}", key, item.key()));
     }
     return map;
+  } else {
+    T list;
+    for (const auto& item : ToArray(field, key)) {
+      list.push_back(Convert<typename T::value_type>(
+          item, fmt::format("{}[{}]", key, list.size())));
+    }
+    return list;
   }
 }
 

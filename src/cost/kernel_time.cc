@@ -1,7 +1,6 @@
 #include "src/cost/kernel_time.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <optional>
 

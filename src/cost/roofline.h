@@ -17,7 +17,7 @@ inline constexpr TorchVersion kNewCudnn = {.major = 2, .minor = 11};
 /// machine.
 struct KernelRoofline {
   double memory_us = 0;      ///< Bytes / bandwidth.
-  double serial_us = 0;      ///< SerialUs: a bound in addition to bandwidth.
+  double serial_us = 0;      ///< Of Kernel::serial_steps: a further bound.
   double arithmetic_us = 0;  ///< 2 MACs / peak rate of the unit that it uses.
   /// Tiles of 128 x 128 of the product per multiprocessor; 0 without a product.
   double waves = 0;

@@ -1,7 +1,6 @@
 #include "src/cost/row_passes.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "src/core/units.h"
 

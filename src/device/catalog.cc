@@ -68,6 +68,19 @@ std::array<std::string, 2> KeysOf(std::string_view name) {
   return {BareName(words), SortedName(words)};
 }
 
+/// Beginnings of the names of other vendors' accelerators.
+constexpr std::string_view kOtherVendors[] = {
+    "amd",    "apple",      "arc",      "ascend", "gaudi", "gfx",
+    "habana", "inferentia", "instinct", "intel",  "mi1",   "mi2",
+    "mi3",    "mi4",        "radeon",   "rx",     "tpu",   "trainium"};
+
+bool IsOfOtherVendor(std::string_view name) {
+  const std::string bare = BareName(WordsOf(name));
+  return std::ranges::any_of(kOtherVendors, [&](std::string_view beginning) {
+    return bare.starts_with(beginning);
+  });
+}
+
 /// Names of at most three of the `devices` that may be meant by `name`.
 std::vector<std::string> NearDevices(std::string_view name,
                                      const std::vector<DeviceSpec>& devices) {
@@ -254,11 +267,15 @@ const DeviceSpec* DeviceCatalog::DeviceNamed(std::string_view name) const {
 
 const DeviceSpec& DeviceCatalog::FindDevice(std::string_view name) const {
   if (const DeviceSpec* device = DeviceNamed(name)) return *device;
-  const std::vector<std::string> near = NearDevices(name, devices_);
+  std::string hint = "; only NVIDIA GPUs are modelled";
+  if (!IsOfOtherVendor(name)) {
+    const std::vector<std::string> near = NearDevices(name, devices_);
+    hint = near.empty() ? "" : "; near: " + Joined(near);
+  }
   throw Error(ErrorCode::kNotFound,
               fmt::format("device '{}' is unknown{}; list all with `foretell "
                           "devices`, add one with --device-file",
-                          name, near.empty() ? "" : "; near: " + Joined(near)));
+                          name, hint));
 }
 
 void DeviceCatalog::KeepForHost(std::int64_t mib) {

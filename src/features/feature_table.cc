@@ -9,10 +9,7 @@
 
 #include "src/features/feature_table.h"
 
-#include <fmt/core.h>
-
 #include <cmath>
-#include <string>
 
 namespace foretell {
 namespace {
@@ -41,33 +38,6 @@ double OutputDim(const NodeFacts& facts) {
 
 double PhaseNumber(const NodeFacts& facts) {
   return static_cast<double>(facts.phase);
-}
-
-std::string EncodingText(const NodeFeature& feature) {
-  std::string text;
-  switch (feature.encoding) {
-    case Encoding::kFlag:
-      return "0 or 1";
-    case Encoding::kDivided:
-      text = "x";
-      break;
-    case Encoding::kLog2:
-      text = "log2(1 + x)";
-      break;
-    case Encoding::kSignedLog2:
-      text = "sign(x) log2(1 + abs x)";
-      break;
-  }
-  return fmt::format("{} / {:g}", text, feature.divisor);
-}
-
-std::string Rows(const std::vector<FeatureSlot>& slots) {
-  std::string text = "| slot | name | x | value |\n|---|---|---|---|\n";
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    text += fmt::format("| {} | `{}` | {} | {} |\n", i, slots[i].name,
-                        slots[i].meaning, slots[i].encoding);
-  }
-  return text;
 }
 
 }  // namespace
@@ -171,27 +141,6 @@ double Encode(const NodeFeature& feature, const NodeFacts& facts) {
       return std::copysign(std::log2(1.0 + std::abs(x)), x) / feature.divisor;
   }
   return x;
-}
-
-std::vector<FeatureSlot> NodeFeatureSlots() {
-  std::vector<FeatureSlot> slots;
-  for (const NodeFeature& feature : kNodeFeatures) {
-    slots.push_back({feature.name, feature.meaning, EncodingText(feature)});
-  }
-  return slots;
-}
-
-std::vector<FeatureSlot> StaticFeatureSlots() {
-  std::vector<FeatureSlot> slots;
-  for (const StaticFeature& feature : kStaticFeatures) {
-    slots.push_back({feature.name, feature.meaning, "x"});
-  }
-  return slots;
-}
-
-std::string FeatureTableMarkdown() {
-  return fmt::format("### Node features\n\n{}\n### Static features\n\n{}",
-                     Rows(NodeFeatureSlots()), Rows(StaticFeatureSlots()));
 }
 
 }  // namespace foretell

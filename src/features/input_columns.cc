@@ -8,6 +8,7 @@
 
 #include "foretell/error.h"
 #include "src/core/name_table.h"
+#include "src/features/feature_table.h"
 
 namespace foretell::learned {
 namespace {
@@ -52,12 +53,11 @@ constexpr std::array<DeviceColumn, 6> kDeviceColumns = {{
 }
 
 double StaticInput(const ColumnKey& key, const InputSource& source) {
-  const std::vector<FeatureSlot> slots = StaticFeatureSlots();
-  const auto slot = std::ranges::find(slots, key.key, &FeatureSlot::name);
-  if (slot == slots.end()) RefuseInput(key, "is not known");
+  const auto* const feature =
+      std::ranges::find(kStaticFeatures, key.key, &StaticFeature::name);
+  if (feature == kStaticFeatures.end()) RefuseInput(key, "is not known");
   if (source.statics == nullptr) RefuseInput(key, "needs a graph");
-  return source.statics->ToArray().at(
-      static_cast<std::size_t>(slot - slots.begin()));
+  return static_cast<double>(source.statics->*feature->count);
 }
 
 double DeviceInput(const ColumnKey& key, const InputSource& source) {
@@ -141,8 +141,8 @@ ColumnKey ParseColumnKey(std::string_view text) {
 
 std::vector<ColumnKey> StaticColumns() {
   std::vector<ColumnKey> keys;
-  for (const FeatureSlot& slot : StaticFeatureSlots()) {
-    keys.push_back({ColumnSource::kStatic, std::string(slot.name)});
+  for (const StaticFeature& feature : kStaticFeatures) {
+    keys.push_back({ColumnSource::kStatic, std::string(feature.name)});
   }
   return keys;
 }

@@ -11,10 +11,8 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <string>
 
 #include "foretell/error.h"
 #include "src/core/units.h"
@@ -114,26 +112,6 @@ double Encode(const KernelFeature& feature, const KernelFacts& facts) {
       return std::log2(1 + x) / feature.divisor - feature.offset;
   }
   return x;
-}
-
-std::string EncodingText(const KernelFeature& feature) {
-  std::string text;
-  switch (feature.encoding) {
-    case KernelEncoding::kFlag:
-      return "0 or 1";
-    case KernelEncoding::kLinear:
-      text = "x";
-      break;
-    case KernelEncoding::kLog2:
-      text = "log2(x)";
-      break;
-    case KernelEncoding::kLog2Of1:
-      text = "log2(1 + x)";
-      break;
-  }
-  if (feature.divisor != 1) text += fmt::format(" / {:g}", feature.divisor);
-  if (feature.offset != 0) text += fmt::format(" - {:g}", feature.offset);
-  return text;
 }
 
 void RequireFacts(const Machine& machine) {
@@ -262,20 +240,6 @@ std::array<double, kNumKernelFeatures> KernelFeatures(const Kernel& kernel,
     features[i] = Encode(kKernelFeatures[i], facts);
   }
   return features;
-}
-
-std::string KernelTablesMarkdown() {
-  std::string text = "### Classes\n\n| class | kernels |\n|---|---|\n";
-  for (const KernelClassRow& row : kKernelClasses) {
-    text += fmt::format("| `{}` | {} |\n", row.name, row.meaning);
-  }
-  text += "\n### Features\n\n| slot | name | x | value |\n|---|---|---|---|\n";
-  for (std::size_t i = 0; i < kKernelFeatures.size(); ++i) {
-    const KernelFeature& feature = kKernelFeatures[i];
-    text += fmt::format("| {} | `{}` | {} | {} |\n", i, feature.name,
-                        feature.meaning, EncodingText(feature));
-  }
-  return text;
 }
 
 }  // namespace foretell::cost

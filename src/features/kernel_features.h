@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "src/cost/machine.h"
@@ -37,8 +36,6 @@ struct KernelFeature {
   double (*quantity)(const KernelFacts&);
 };
 
-/// Slots that depend on the kernel alone; the others also on device and mode.
-inline constexpr int kNumOwnKernelFeatures = 33;
 inline constexpr int kNumKernelFeatures = 46;
 
 /// The slots in their order.
@@ -56,8 +53,5 @@ double WorkUs(const Kernel& kernel, const Machine& machine);
 std::array<double, kNumKernelFeatures> KernelFeatures(const Kernel& kernel,
                                                       const Machine& machine,
                                                       const Run& mode);
-
-/// The tables of classes and of features as Markdown, for docs/kernels.md.
-std::string KernelTablesMarkdown();
 
 }  // namespace foretell::cost

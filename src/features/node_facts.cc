@@ -93,8 +93,7 @@ void SetTraffic(const OperatorGraph& graph, const Node& node,
 }  // namespace
 
 bool IsWeight(const OperatorGraph& graph, ValueId id) {
-  const TensorRole role = graph.storage(graph.value(id).storage).role;
-  return role == TensorRole::kParameter || role == TensorRole::kBuffer;
+  return IsSourceRole(graph.storage(graph.value(id).storage).role);
 }
 
 NodeFacts FactsOf(const OperatorGraph& graph, const Node& node) {

@@ -128,7 +128,7 @@ GraphBuilder::GraphBuilder(GraphInfo info) {
                               info.name, info.batch));
   }
   const DType autocast = info.autocast.value_or(DType::kF16);
-  if (autocast != DType::kF16 && autocast != DType::kBF16) {
+  if (!IsHalf(autocast)) {
     RefuseToBuild(
         fmt::format("graph '{}': autocast is to {}, expected f16 or bf16",
                     info.name, DTypeName(autocast)));

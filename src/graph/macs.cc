@@ -22,8 +22,6 @@
 
 #include <fmt/core.h>
 
-#include <string>
-
 #include "foretell/error.h"
 #include "src/core/checked.h"
 #include "src/graph/attributes.h"

@@ -12,30 +12,21 @@ constexpr TorchVersion kFirst = {.major = 2, .minor = 9};
 constexpr TorchVersion kFirstRepaired = {.major = 2, .minor = 10};
 constexpr std::size_t kDimensions = 3;
 
-bool IsHalf(DType dtype) {
-  return dtype == DType::kF16 || dtype == DType::kBF16;
-}
-
 }  // namespace
-
-bool RunsUnfolded(const Convolution& convolution, bool half,
-                  const TorchVersion& torch) {
-  const Shape& window = convolution.window;
-  const bool has_volumes = window.size() == kDimensions &&
-                           convolution.input->shape.size() == window.size() + 2;
-  if (!half || !has_volumes || torch < kFirst || torch >= kFirstRepaired) {
-    return false;
-  }
-  const bool is_depthwise =
-      convolution.IsDepthwise() && !convolution.transposed;
-  return !is_depthwise && std::ranges::count(window, 1) < std::ssize(window);
-}
 
 bool RunsUnfolded(const OperatorGraph& graph, const Node& node,
                   const TorchVersion& torch) {
+  if (torch < kFirst || torch >= kFirstRepaired) return false;
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
-  return convolution &&
-         RunsUnfolded(*convolution, IsHalf(convolution->input->dtype), torch);
+  if (!convolution || !IsHalf(convolution->input->dtype)) return false;
+  const Shape& window = convolution->window;
+  const bool has_volumes =
+      window.size() == kDimensions &&
+      convolution->input->shape.size() == window.size() + 2;
+  const bool is_depthwise =
+      convolution->IsDepthwise() && !convolution->transposed;
+  return has_volumes && !is_depthwise &&
+         std::ranges::count(window, 1) < std::ssize(window);
 }
 
 std::int64_t Columns::Elements() const { return MulMacs(rows, positions); }

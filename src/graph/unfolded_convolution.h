@@ -7,20 +7,15 @@
 
 namespace foretell {
 
-/// True if PyTorch on a GPU runs a convolution without cuDNN: for each image
-/// and group it unfolds the image into columns, a row per element of the
-/// window, and multiplies them. `half`: its operands are of 16 bits.
+/// True for a convolution, or the backward operator of one, that PyTorch on a
+/// GPU runs without cuDNN: for each image and group it unfolds the image into
+/// columns, a row per element of the window, and multiplies them.
 ///
-/// 2.9 does so with contiguous images of three dimensions and a window of more
-/// than one element where cuDNN is 9.8 to 9.14 (pull request 163581,
-/// `use_cudnn` in aten/src/ATen/native/Convolution.cpp), and is installed with
-/// 9.10 or 9.13; users find 2.10 without it (issues 174051, 177406). Depthwise
-/// convolutions have a separate kernel.
-bool RunsUnfolded(const Convolution& convolution, bool half,
-                  const TorchVersion& torch);
-
-/// The same for a node, by the type that its graph shows; false for nodes that
-/// are not a convolution.
+/// 2.9 does so with contiguous images of three dimensions in 16 bits and a
+/// window of more than one element where cuDNN is 9.8 to 9.14 (pull request
+/// 163581, `use_cudnn` in aten/src/ATen/native/Convolution.cpp), and is
+/// installed with 9.10 or 9.13; users find 2.10 without it (issues 174051,
+/// 177406). Depthwise convolutions have a separate kernel.
 bool RunsUnfolded(const OperatorGraph& graph, const Node& node,
                   const TorchVersion& torch);
 

@@ -6,10 +6,6 @@
 namespace foretell::cost {
 namespace {
 
-bool IsSourceRole(TensorRole role) {
-  return role == TensorRole::kParameter || role == TensorRole::kBuffer;
-}
-
 /// Writes to a parameter or buffer: a counter, a running mean.
 bool UpdatesASource(const OperatorGraph& graph, const Node& node) {
   if (node.kind == OpKind::kView || !node.target.ends_with('_')) return false;

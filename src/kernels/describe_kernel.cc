@@ -8,7 +8,6 @@
 #include "src/kernels/describe_products.h"
 #include "src/kernels/element_loops.h"
 #include "src/kernels/expansion.h"
-#include "src/kernels/upsample.h"
 
 // Which class a node's own kernel belongs to, and the sizes other than bytes
 // and products that its speed depends on. One table of kinds.
@@ -216,8 +215,6 @@ void Upsample(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.positions = PositionsOf(result);
   kernel.channels_in = result.size() > 1 ? result[1] : 1;
   kernel.inner_extent = LastOf(result);
-  kernel.serial_steps =
-      SerialSteps(expanded.node, result, kernel.channels_last);
 }
 
 /// Multi-tensor kernels process some tensors per launch.

@@ -146,11 +146,37 @@ void SetPicking(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.row_elements = (rows + threads - 1) / threads;
 }
 
+/// Interpolations of which a thread per position of the result goes over the
+/// batch times the channels of a contiguous image
+/// (aten/src/ATen/native/cuda/UpSampleBilinear2d.cu and its like); those of
+/// "nearest" and of channels-last images have a thread per element. Of 16
+/// elements a thread takes twice as long as of four, of eight in three
+/// dimensions three times (kinds.jsonl.gz).
+struct Interpolation {
+  std::string_view target;
+  std::int64_t steps;  ///< Of a thread, for an image's channel.
+};
+
+constexpr Interpolation kInterpolations[] = {{"upsample_linear1d", 1},
+                                             {"upsample_bilinear2d", 1},
+                                             {"upsample_bicubic2d", 2},
+                                             {"upsample_trilinear3d", 3}};
+
+void SetSerialSteps(const Shape& result, std::string_view target,
+                    Kernel& kernel) {
+  const auto* const row =
+      std::ranges::find(kInterpolations, target, &Interpolation::target);
+  if (row == std::end(kInterpolations)) return;
+  if (kernel.channels_last || result.size() < 2) return;
+  kernel.serial_steps = result[0] * result[1] * row->steps;
+}
+
 }  // namespace
 
 void SetElementLoop(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel) {
   const std::string_view target = expanded.node.target;
+  SetSerialSteps(expansion.tensors.ShapeOf(expanded.result()), target, kernel);
   const auto* const loss =
       std::ranges::find(kPickingLosses, target, &PickingLoss::target);
   if (loss != std::end(kPickingLosses)) {

@@ -1,6 +1,7 @@
 #include <cstddef>
 
 #include "src/graph/convolution.h"
+#include "src/graph/unfolded_convolution.h"
 #include "src/kernels/describe_products.h"
 #include "src/kernels/expansion.h"
 
@@ -57,7 +58,7 @@ bool IsConvolutionGradient(const Node& node) {
 
 void ExpandConvolutionGradients(Expansion& expansion,
                                 const ExpandedNode& expanded) {
-  if (IsUnfolded(expansion, expanded)) {
+  if (RunsUnfolded(expansion.graph, expanded.node, expansion.mode.torch)) {
     return ExpandUnfoldedGradients(expansion, expanded);
   }
   const WantedGradients wanted = WantedGradientsOf(expanded.node);

@@ -16,13 +16,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "foretell/error.h"
 #include "src/core/checked.h"
 #include "src/graph/attributes.h"
 #include "src/graph/recurrent_layer.h"
+#include "src/graph/unfolded_convolution.h"
 #include "src/kernels/constants.h"
 #include "src/kernels/expansion.h"
 #include "src/kernels/node_operands.h"
@@ -87,7 +87,7 @@ void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
   ExpandBefore(expansion, expanded, kernel);
   const bool restores = expansion.mode.restore_folded_norms &&
                         HasFoldedNorm(expansion.graph, expanded.node);
-  if (IsUnfolded(expansion, expanded)) {
+  if (RunsUnfolded(expansion.graph, expanded.node, expansion.mode.torch)) {
     ExpandUnfolded(expansion, expanded,
                    IsBiasedConvolution(expanded.node) && !restores);
   } else {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <ranges>
-#include <utility>
 
 #include "src/graph/convolution.h"
 #include "src/kernels/expansion.h"
@@ -140,8 +139,6 @@ LayoutEffect Copies(Expansion& expansion, const ExpandedNode& expanded) {
           .transposes = IsTransposed(tensors, input, order)};
 }
 
-LayoutEffect ReadsAnyLayout(Expansion&, const ExpandedNode&) { return {}; }
-
 /// Operands as large as the result that lie in another order, or have gaps, are
 /// read across memory.
 LayoutEffect Elementwise(Expansion& expansion, const ExpandedNode& expanded) {
@@ -177,7 +174,6 @@ constexpr LayoutRule kLayoutRules[] = {
     {OpKind::kTransposedConvolution, &Convolution},
     {OpKind::kLinear, &Linear},
     {OpKind::kMatmul, &Matmul},
-    {OpKind::kAttention, &ReadsAnyLayout},
     {OpKind::kLayerNorm, &ContiguousNorm},
     {OpKind::kRmsNorm, &ContiguousNorm},
     {OpKind::kGroupNorm, &ContiguousNorm},
@@ -190,23 +186,24 @@ constexpr LayoutRule kLayoutRules[] = {
     {OpKind::kConcat, &Concat},
     {OpKind::kCopy, &Copies},
     {OpKind::kView, &Copies},
-    {OpKind::kGather, &ReadsAnyLayout},
-    {OpKind::kScatter, &ReadsAnyLayout},
-    {OpKind::kEmbedding, &ReadsAnyLayout},
-    {OpKind::kReduce, &ReadsAnyLayout},
-    {OpKind::kArgReduce, &ReadsAnyLayout},
-    {OpKind::kEinsum, &ReadsAnyLayout},
-    {OpKind::kRecurrent, &ReadsAnyLayout},
-    {OpKind::kCumulative, &ReadsAnyLayout},
-    {OpKind::kSort, &ReadsAnyLayout},
 };
+
+/// Kinds that read operands as they lie.
+constexpr OpKind kAnyLayout[] = {OpKind::kAttention,  OpKind::kGather,
+                                 OpKind::kScatter,    OpKind::kEmbedding,
+                                 OpKind::kReduce,     OpKind::kArgReduce,
+                                 OpKind::kEinsum,     OpKind::kRecurrent,
+                                 OpKind::kCumulative, OpKind::kSort};
 
 }  // namespace
 
 LayoutEffect ExpandLayout(Expansion& expansion, const ExpandedNode& expanded) {
-  if (expanded.operands.empty()) return {};
+  const OpKind kind = expanded.node.kind;
+  if (expanded.operands.empty() || std::ranges::count(kAnyLayout, kind) > 0) {
+    return {};
+  }
   const auto* const rule =
-      std::ranges::find(kLayoutRules, expanded.node.kind, &LayoutRule::kind);
+      std::ranges::find(kLayoutRules, kind, &LayoutRule::kind);
   if (rule == std::end(kLayoutRules)) return Elementwise(expansion, expanded);
   return rule->apply(expansion, expanded);
 }

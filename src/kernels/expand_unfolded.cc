@@ -1,4 +1,3 @@
-#include <optional>
 #include <utility>
 
 #include "src/graph/convolution.h"
@@ -224,16 +223,6 @@ class Unfolding {
 };
 
 }  // namespace
-
-bool IsUnfolded(const Expansion& expansion, const ExpandedNode& expanded) {
-  if (!IsConvolution(expanded.node.kind)) return false;
-  const std::optional<foretell::Convolution> convolution =
-      ConvolutionOf(expansion.graph, expanded.node);
-  const Precision arithmetic = ProductPrecision(expansion, expanded);
-  const bool half =
-      arithmetic == Precision::kFp16 || arithmetic == Precision::kBf16;
-  return convolution && RunsUnfolded(*convolution, half, expansion.mode.torch);
-}
 
 void ExpandUnfolded(Expansion& expansion, const ExpandedNode& expanded,
                     bool adds_bias) {

@@ -88,16 +88,13 @@ void ExpandFoldedNorm(Expansion& expansion, const Kernel& convolution);
 /// reduced. False, and nothing done, for every other operator.
 bool ExpandLoss(Expansion& expansion, const ExpandedNode& expanded);
 
-/// True for a convolution, or the backward operator of one, that PyTorch runs
-/// without cuDNN: RunsUnfolded.
-bool IsUnfolded(const Expansion& expansion, const ExpandedNode& expanded);
-
 /// Emits the fills, copies and products of a convolution image by image;
-/// without `adds_bias` its bias is left out. Requires IsUnfolded.
+/// without `adds_bias` its bias is left out. Requires RunsUnfolded.
 void ExpandUnfolded(Expansion& expansion, const ExpandedNode& expanded,
                     bool adds_bias);
 
-/// The same for the gradients that the node is asked for. Requires IsUnfolded.
+/// The same for the gradients that the node is asked for. Requires
+/// RunsUnfolded.
 void ExpandUnfoldedGradients(Expansion& expansion,
                              const ExpandedNode& expanded);
 

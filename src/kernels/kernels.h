@@ -53,7 +53,7 @@ struct Kernel {
   std::int64_t row_step = 0;
   ElementLoop loop = ElementLoop::kNone;  ///< Of `rows` elements.
   /// What one thread of an interpolating upsampling does one after the other
-  /// (SerialSteps).
+  /// (element_loops.cc); 0 of every other kernel.
   std::int64_t serial_steps = 0;
 
   std::int64_t element_bytes_in = 0;

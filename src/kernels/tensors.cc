@@ -23,9 +23,7 @@ ValueId BeforeAutocast(const OperatorGraph& graph, ValueId id) {
 
 bool Tensors::IsWeight(ValueId id) const {
   const StorageId storage = graph_.value(BeforeAutocast(graph_, id)).storage;
-  if (storage == kNone) return false;
-  const TensorRole role = graph_.storage(storage).role;
-  return role == TensorRole::kParameter || role == TensorRole::kBuffer;
+  return storage != kNone && IsSourceRole(graph_.storage(storage).role);
 }
 
 std::int64_t Tensors::Elements(ValueId id) const {

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <iomanip>
 #include <sstream>
 #include <utility>
 

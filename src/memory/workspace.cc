@@ -169,10 +169,6 @@ ConvolutionClass Classify(const Convolution& convolution) {
              : ConvolutionClass::kDense;
 }
 
-bool IsHalf(DType dtype) {
-  return dtype == DType::kF16 || dtype == DType::kBF16;
-}
-
 bool GainsByTf32(const DeviceSpec& device) {
   const auto tf32 = device.peak_tflops.find(Precision::kTf32);
   const auto fp32 = device.peak_tflops.find(Precision::kFp32);
@@ -320,17 +316,6 @@ std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
   const std::int64_t size = WorkspaceOf(*convolution, rule.forward);
   if (size <= 0) return {};
   return {{node.outputs.size() - 1, size}};
-}
-
-std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node,
-                            const DeviceSpec& device,
-                            const TorchVersion& torch) {
-  std::int64_t largest = 0;
-  for (const memory::WorkspaceBlock& block :
-       memory::WorkspaceBlocks(graph, node, device, torch)) {
-    largest = std::max(largest, block.bytes);
-  }
-  return largest;
 }
 
 }  // namespace foretell

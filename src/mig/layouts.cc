@@ -6,7 +6,7 @@
 // once and no set of seen layouts is needed. An A100 has 722 layouts (297
 // without the double-memory profile, 19 of them maximal); the limit below is
 // for files that describe a stranger device.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,10 +26,6 @@ constexpr std::size_t kMaxLayouts = 1'000'000;
 
 const MigProfile& ProfileAt(const DeviceSpec& device, int index) {
   return device.mig_profiles[static_cast<std::size_t>(index)];
-}
-
-bool Contains(const std::vector<int>& numbers, int number) {
-  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
 class Enumerator {
@@ -64,7 +60,7 @@ class Enumerator {
     VisitSlot(slot + 1);
     for (const int index : profiles_) {
       const MigProfile& profile = ProfileAt(device_, index);
-      if (!Contains(profile.placements, slot)) continue;
+      if (std::ranges::count(profile.placements, slot) == 0) continue;
       if (!occupancy_.CanPlace(profile, slot)) continue;
       occupancy_.Place(profile, slot);
       current_.push_back({index, slot});
@@ -104,25 +100,6 @@ std::int64_t CountMultisets(const std::vector<Layout>& layouts) {
     multisets.insert(std::move(profiles));
   }
   return static_cast<std::int64_t>(multisets.size());
-}
-
-std::string Describe(const DeviceSpec& device, const PlacedInstance& instance) {
-  return fmt::format("{} at slot {}", ProfileAt(device, instance.profile).name,
-                     instance.start);
-}
-
-/// What forbids `instance` on an otherwise empty device.
-std::string WhyMisplaced(const DeviceSpec& device,
-                         const PlacedInstance& instance) {
-  const int count = static_cast<int>(device.mig_profiles.size());
-  if (instance.profile < 0 || instance.profile >= count) {
-    return fmt::format("profile {} does not exist, expected 0 to {}",
-                       instance.profile, count - 1);
-  }
-  const MigProfile& profile = ProfileAt(device, instance.profile);
-  if (Contains(profile.placements, instance.start)) return "";
-  return fmt::format("{} may only start at slot {}", Describe(device, instance),
-                     fmt::join(profile.placements, ", "));
 }
 
 }  // namespace
@@ -166,49 +143,6 @@ LayoutCounts CountLayouts(const DeviceSpec& device,
   counts.maximal_layouts = static_cast<std::int64_t>(maximal.size());
   counts.maximal_multisets = CountMultisets(maximal);
   return counts;
-}
-
-std::string WhyInvalid(const DeviceSpec& device, const Layout& layout) {
-  int slices = 0;
-  const PlacedInstance* media = nullptr;
-  for (std::size_t i = 0; i < layout.size(); ++i) {
-    const std::string misplaced = WhyMisplaced(device, layout[i]);
-    if (!misplaced.empty()) return misplaced;
-    const MigProfile& profile = ProfileAt(device, layout[i].profile);
-    for (std::size_t j = 0; j < i; ++j) {
-      const MigProfile& other = ProfileAt(device, layout[j].profile);
-      if (layout[i].start >= layout[j].start + other.memory_slots) continue;
-      if (layout[j].start >= layout[i].start + profile.memory_slots) continue;
-      return fmt::format("{} and {} overlap", Describe(device, layout[j]),
-                         Describe(device, layout[i]));
-    }
-    if (profile.media_extensions && media != nullptr) {
-      return fmt::format(
-          "{} and {} both have media extensions, expected one at most",
-          Describe(device, *media), Describe(device, layout[i]));
-    }
-    if (profile.media_extensions) media = &layout[i];
-    slices += profile.compute_slices;
-  }
-  if (slices <= device.compute_slices) return "";
-  return fmt::format(
-      "the instances take {} compute slices, expected at most {}", slices,
-      device.compute_slices);
-}
-
-std::string MultisetName(const DeviceSpec& device, const Layout& layout) {
-  std::vector<int> counts(device.mig_profiles.size(), 0);
-  for (const PlacedInstance& instance : layout) {
-    ++counts.at(static_cast<std::size_t>(instance.profile));
-  }
-  std::string name;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == 0) continue;
-    if (!name.empty()) name += " + ";
-    if (counts[i] > 1) name += fmt::format("{}x", counts[i]);
-    name += device.mig_profiles[i].name;
-  }
-  return name;
 }
 
 }  // namespace foretell::mig

@@ -34,21 +34,6 @@ void AddVerdictRow(const std::string& name, const Verdict& verdict, bool chosen,
        FormatNumber(verdict.latency_ms, 3), FormatNumber(verdict.energy_j, 3)});
 }
 
-Json VerdictToJson(const Verdict& verdict) {
-  Json json;
-  json["profile"] = verdict.profile.empty() ? Json() : Json(verdict.profile);
-  json["usable_mib"] = verdict.usable_mib;
-  json["total_mib"] = verdict.total_mib;
-  json["sms"] = verdict.sms;
-  json["fits"] = verdict.fits;
-  json["fit"] = FitText(verdict.fit);
-  json["margin_mib"] = verdict.margin_mib;
-  json["latency_ms"] = verdict.latency_ms;
-  json["energy_j"] = verdict.energy_j;
-  json["reason"] = verdict.reason;
-  return json;
-}
-
 Json ProfileToJson(const MigProfile& profile) {
   Json json;
   json["profile"] = profile.name;
@@ -78,22 +63,6 @@ std::string FormatTable(const Recommendation& recommendation) {
   return fmt::format("{}MIG profile ({}): {}, {}\n", table.ToString(),
                      RuleName(recommendation.rule), profile,
                      recommendation.reason);
-}
-
-std::string FormatJson(const Recommendation& recommendation) {
-  Json json;
-  json["model"] = recommendation.model;
-  json["device"] = recommendation.device;
-  json["rule"] = RuleName(recommendation.rule);
-  json["profile"] =
-      recommendation.profile ? Json(*recommendation.profile) : Json();
-  json["reason"] = recommendation.reason;
-  json["whole_device"] = VerdictToJson(recommendation.whole_device);
-  json["profiles"] = Json::array();
-  for (const Verdict& verdict : recommendation.profiles) {
-    json["profiles"].push_back(VerdictToJson(verdict));
-  }
-  return Dump(json);
 }
 
 std::string FormatProfilesTable(const DeviceSpec& device) {

@@ -12,7 +12,6 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "src/network/device_sum.h"
 #include "src/network/segment_ops.h"

@@ -2,8 +2,6 @@
 #include <c10/cuda/CUDAStream.h>
 #include <fmt/core.h>
 
-#include <string>
-
 #include "foretell/error.h"
 #include "src/network/device_sum.h"
 #include "src/network/segment_mean.h"

@@ -14,6 +14,121 @@
 namespace foretell::learned {
 namespace {
 
+/// GraphSAGE with the mean (Hamilton et al. 2017), no normalisation:
+///
+///     y_i = W [x_i, mean_j x_j] + b,   W [outputs, 2 · inputs]
+///
+/// The left half of W is what PyTorch Geometric's SAGEConv calls lin_r, the
+/// right half lin_l.
+class SageLayer : public GraphLayer {
+ public:
+  SageLayer(std::int64_t inputs, std::int64_t outputs)
+      : weight_(register_parameter("weight", HeWeight(outputs, 2 * inputs))),
+        bias_(register_parameter("bias", at::zeros({outputs}))) {}
+
+  at::Tensor forward(const at::Tensor& x,
+                     const Aggregation& aggregation) override {
+    return at::linear(at::cat({x, Aggregate(x, aggregation)}, /*dim=*/1),
+                      weight_, bias_);
+  }
+
+ private:
+  at::Tensor weight_, bias_;
+};
+
+/// Graph convolution (Kipf and Welling 2017), with d_i = 1 + number of
+/// producers:
+///
+///     y_i = W Σ_{j or i} x_j / √(d_i d_j) + b,   W [outputs, inputs]
+class GcnLayer : public GraphLayer {
+ public:
+  GcnLayer(std::int64_t inputs, std::int64_t outputs)
+      : weight_(register_parameter("weight", HeWeight(outputs, inputs))),
+        bias_(register_parameter("bias", at::zeros({outputs}))) {}
+
+  at::Tensor forward(const at::Tensor& x,
+                     const Aggregation& aggregation) override {
+    return at::linear(Aggregate(x, aggregation), weight_, bias_);
+  }
+
+ private:
+  at::Tensor weight_, bias_;
+};
+
+/// Graph attention (Veličković et al. 2018), one head:
+///
+///     z = W x,   y_i = Σ_{j or i} w_ij z_j + b,
+///     w_ij = softmax_j leaky(a_target · z_i + a_source · z_j)
+///
+/// W [outputs, inputs], both a [outputs]; leaky has slope 0.2 below 0.
+class GatLayer : public GraphLayer {
+ public:
+  GatLayer(std::int64_t inputs, std::int64_t outputs)
+      : weight_(register_parameter("weight", HeWeight(outputs, inputs))),
+        source_attention_(Attention("source_attention", outputs)),
+        target_attention_(Attention("target_attention", outputs)),
+        bias_(register_parameter("bias", at::zeros({outputs}))) {}
+
+  at::Tensor forward(const at::Tensor& x,
+                     const Aggregation& aggregation) override {
+    // Scores keep the parameters' precision under autocast.
+    const at::Tensor z = at::linear(x, weight_).to(weight_.scalar_type());
+    return AttendToProducers(z, z.mv(source_attention_),
+                             z.mv(target_attention_), aggregation) +
+           bias_;
+  }
+
+ private:
+  /// Starts small, so that every neighbour counts alike.
+  at::Tensor Attention(const char* name, std::int64_t outputs) {
+    return register_parameter(name, HeWeight(1, outputs, 0.1).view(-1));
+  }
+
+  at::Tensor weight_, source_attention_, target_attention_, bias_;
+};
+
+/// Graph isomorphism network (Xu et al. 2019), ε = 0:
+///
+///     y_i = W₂ ReLU(W₁ (x_i + Σ_j x_j) + b₁) + b₂,
+///     W₁ [outputs, inputs], W₂ [outputs, outputs]
+///
+/// The sum over a node and its producers is about twice a node's size, so W₁
+/// starts at half of He's deviation.
+class GinLayer : public GraphLayer {
+ public:
+  GinLayer(std::int64_t inputs, std::int64_t outputs)
+      : inner_weight_(
+            register_parameter("inner_weight", HeWeight(outputs, inputs, 0.5))),
+        inner_bias_(register_parameter("inner_bias", at::zeros({outputs}))),
+        weight_(register_parameter("weight", HeWeight(outputs, outputs))),
+        bias_(register_parameter("bias", at::zeros({outputs}))) {}
+
+  at::Tensor forward(const at::Tensor& x,
+                     const Aggregation& aggregation) override {
+    const at::Tensor sum = Aggregate(x, aggregation);
+    return at::linear(at::linear(sum, inner_weight_, inner_bias_).relu_(),
+                      weight_, bias_);
+  }
+
+ private:
+  at::Tensor inner_weight_, inner_bias_, weight_, bias_;
+};
+
+/// y_i = W x_i + b, W [outputs, inputs]: a node alone.
+class NodeLayer : public GraphLayer {
+ public:
+  NodeLayer(std::int64_t inputs, std::int64_t outputs)
+      : weight_(register_parameter("weight", HeWeight(outputs, inputs))),
+        bias_(register_parameter("bias", at::zeros({outputs}))) {}
+
+  at::Tensor forward(const at::Tensor& x, const Aggregation&) override {
+    return at::linear(x, weight_, bias_);
+  }
+
+ private:
+  at::Tensor weight_, bias_;
+};
+
 using Layer = std::shared_ptr<GraphLayer>;
 
 template <typename Type>
@@ -43,72 +158,11 @@ const LayerRow& RowOf(LayerKind kind) {
   throw Error(ErrorCode::kInternal, "a kind of layer without a row");
 }
 
-// Attention vectors start small, so that every neighbour counts alike.
-constexpr double kAttentionGain = 0.1;
-
 }  // namespace
 
 at::Tensor HeWeight(std::int64_t outputs, std::int64_t inputs, double gain) {
   const double deviation = gain * std::sqrt(2 / static_cast<double>(inputs));
   return at::randn({outputs, inputs}).mul_(deviation);
-}
-
-SageLayer::SageLayer(std::int64_t inputs, std::int64_t outputs)
-    : weight_(register_parameter("weight", HeWeight(outputs, 2 * inputs))),
-      bias_(register_parameter("bias", at::zeros({outputs}))) {}
-
-at::Tensor SageLayer::forward(const at::Tensor& x,
-                              const Aggregation& aggregation) {
-  return at::linear(at::cat({x, Aggregate(x, aggregation)}, /*dim=*/1), weight_,
-                    bias_);
-}
-
-GcnLayer::GcnLayer(std::int64_t inputs, std::int64_t outputs)
-    : weight_(register_parameter("weight", HeWeight(outputs, inputs))),
-      bias_(register_parameter("bias", at::zeros({outputs}))) {}
-
-at::Tensor GcnLayer::forward(const at::Tensor& x,
-                             const Aggregation& aggregation) {
-  return at::linear(Aggregate(x, aggregation), weight_, bias_);
-}
-
-GatLayer::GatLayer(std::int64_t inputs, std::int64_t outputs)
-    : weight_(register_parameter("weight", HeWeight(outputs, inputs))),
-      source_attention_(register_parameter(
-          "source_attention", HeWeight(1, outputs, kAttentionGain).view(-1))),
-      target_attention_(register_parameter(
-          "target_attention", HeWeight(1, outputs, kAttentionGain).view(-1))),
-      bias_(register_parameter("bias", at::zeros({outputs}))) {}
-
-at::Tensor GatLayer::forward(const at::Tensor& x,
-                             const Aggregation& aggregation) {
-  // Scores keep the parameters' precision under autocast.
-  const at::Tensor z = at::linear(x, weight_).to(weight_.scalar_type());
-  return AttendToProducers(z, z.mv(source_attention_), z.mv(target_attention_),
-                           aggregation) +
-         bias_;
-}
-
-GinLayer::GinLayer(std::int64_t inputs, std::int64_t outputs)
-    : inner_weight_(
-          register_parameter("inner_weight", HeWeight(outputs, inputs, 0.5))),
-      inner_bias_(register_parameter("inner_bias", at::zeros({outputs}))),
-      weight_(register_parameter("weight", HeWeight(outputs, outputs))),
-      bias_(register_parameter("bias", at::zeros({outputs}))) {}
-
-at::Tensor GinLayer::forward(const at::Tensor& x,
-                             const Aggregation& aggregation) {
-  const at::Tensor inner =
-      at::linear(Aggregate(x, aggregation), inner_weight_, inner_bias_).relu_();
-  return at::linear(inner, weight_, bias_);
-}
-
-NodeLayer::NodeLayer(std::int64_t inputs, std::int64_t outputs)
-    : weight_(register_parameter("weight", HeWeight(outputs, inputs))),
-      bias_(register_parameter("bias", at::zeros({outputs}))) {}
-
-at::Tensor NodeLayer::forward(const at::Tensor& x, const Aggregation&) {
-  return at::linear(x, weight_, bias_);
 }
 
 std::shared_ptr<GraphLayer> MakeGraphLayer(LayerKind kind, std::int64_t inputs,

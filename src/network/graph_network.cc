@@ -41,7 +41,6 @@
 #include <ATen/ops/repeat_interleave.h>
 #include <fmt/core.h>
 
-#include <string>
 #include <vector>
 
 #include "foretell/error.h"

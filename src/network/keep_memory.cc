@@ -1,7 +1,5 @@
 #include "src/network/keep_memory.h"
 
-#include <cstdlib>
-
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif

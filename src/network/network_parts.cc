@@ -4,8 +4,6 @@
 #include <ATen/ops/zeros.h>
 #include <fmt/core.h>
 
-#include <string>
-
 #include "foretell/error.h"
 #include "src/network/graph_layers.h"
 

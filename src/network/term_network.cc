@@ -48,7 +48,6 @@
 #include <ATen/ATen.h>
 #include <fmt/core.h>
 
-#include <string>
 #include <vector>
 
 #include "foretell/error.h"

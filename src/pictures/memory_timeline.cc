@@ -1,11 +1,8 @@
 #include "src/pictures/memory_timeline.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "src/core/units.h"
 #include "src/pictures/picture_json.h"

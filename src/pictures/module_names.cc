@@ -8,10 +8,6 @@
 namespace foretell::pictures {
 namespace {
 
-bool IsConstant(TensorRole role) {
-  return role == TensorRole::kParameter || role == TensorRole::kBuffer;
-}
-
 /// "blocks.0" of "blocks.0.weight"; empty for names that are not a path.
 std::string PathOfLabel(std::string_view label) {
   const std::size_t dot = label.rfind('.');
@@ -27,7 +23,7 @@ std::vector<std::string> ModulesOfConstants(const OperatorGraph& graph) {
     if (node.phase != Phase::kForward) continue;
     for (const ValueId input : node.inputs) {
       const StorageId storage = graph.value(input).storage;
-      if (storage == kNone || !IsConstant(graph.storage(storage).role))
+      if (storage == kNone || !IsSourceRole(graph.storage(storage).role))
         continue;
       std::string& module = modules[Index(storage)];
       if (module.empty()) module = ModulePath(node.scope);
@@ -35,7 +31,7 @@ std::vector<std::string> ModulesOfConstants(const OperatorGraph& graph) {
   }
   for (std::size_t i = 0; i < modules.size(); ++i) {
     const Storage& storage = graph.storages()[i];
-    if (modules[i].empty() && IsConstant(storage.role)) {
+    if (modules[i].empty() && IsSourceRole(storage.role)) {
       modules[i] = PathOfLabel(storage.label);
     }
   }

@@ -1,7 +1,5 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "foretell/error.h"
 #include "foretell/plan.h"
 #include "src/core/embedded_file.h"

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <ranges>
 #include <set>
 #include <string>

@@ -16,6 +16,7 @@
 #include "foretell/program.h"
 #include "src/graph/recurrent_layer.h"
 #include "src/program/autocast.h"
+#include "src/program/meta/call.h"
 #include "src/program/meta/repeat_scope.h"
 #include "src/program/operator_call.h"
 
@@ -159,12 +160,6 @@ InnerCallKind Classify(const c10::OperatorHandle& op) {
   return is_leaf ? InnerCallKind::kLeaf : InnerCallKind::kOuter;
 }
 
-/// Where the call writes its result to: no operand.
-bool IsOut(const c10::Argument& argument) {
-  return argument.kwarg_only() && argument.alias_info() != nullptr &&
-         argument.alias_info()->isWrite();
-}
-
 bool IsListed(const c10::OperatorHandle& op) {
   if (InnerCallKindOf(op) != InnerCallKind::kOuter) return false;
   const std::string target = TargetOf(op);
@@ -232,7 +227,7 @@ InnerCalls::Call InnerCalls::Begin(const c10::OperatorHandle& op,
   // What a copy is made into is written, not read.
   const std::size_t begin = call.spec.target == "copy_" ? 1 : 0;
   for (std::size_t i = begin; i < arguments.size(); ++i) {
-    if (IsOut(arguments[i])) continue;
+    if (meta::IsOutArgument(arguments[i])) continue;
     ForEachTensor(stack[first + i], [&](const at::Tensor& tensor) {
       Append(tensor, /*is_new=*/false, call.operands);
     });

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "foretell/error.h"
 #include "src/program/dimension_names.h"

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "src/core/parse_number.h"

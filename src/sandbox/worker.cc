@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <utility>
-#include <vector>
 
 namespace foretell::sandbox {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 #include "src/core/json_fields.h"
 #include "src/core/numbers.h"

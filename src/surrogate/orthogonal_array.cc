@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -179,24 +177,6 @@ PlannedRuns PlanOneFactor(const Axis& axis) {
 std::vector<OrthogonalArray> OrthogonalArrays() {
   return {LinearArray("L9", 3, 2), LinearArray("L16", 4, 2), DevelopedArray(),
           LinearArray("L27", 3, 3)};
-}
-
-bool HasStrengthTwo(const OrthogonalArray& array) {
-  for (Eigen::Index a = 0; a < array.runs.cols(); ++a) {
-    for (Eigen::Index b = a + 1; b < array.runs.cols(); ++b) {
-      std::map<std::pair<int, int>, Eigen::Index> counts;
-      for (Eigen::Index run = 0; run < array.runs.rows(); ++run) {
-        ++counts[{array.runs(run, a), array.runs(run, b)}];
-      }
-      const int pairs = array.levels[static_cast<std::size_t>(a)] *
-                        array.levels[static_cast<std::size_t>(b)];
-      if (std::ssize(counts) != pairs) return false;
-      for (const auto& [pair, count] : counts) {
-        if (count * pairs != array.runs.rows()) return false;
-      }
-    }
-  }
-  return true;
 }
 
 PlannedRuns PlanRuns(const std::vector<Axis>& axes) {

@@ -26,9 +26,6 @@ struct OrthogonalArray {
 /// and L27 (thirteen of 3).
 std::vector<OrthogonalArray> OrthogonalArrays();
 
-/// True if every pair of levels occurs equally often in any two columns.
-bool HasStrengthTwo(const OrthogonalArray& array);
-
 /// Points to measure at.
 struct PlannedRuns {
   std::string_view array;  ///< "L9", or "one factor".

@@ -109,12 +109,6 @@ PowerSum FitLinear(const Table& table) {
       design.matrix.completeOrthogonalDecomposition().solve(design.values));
 }
 
-PowerSum FitPowers(const Table& table, int degree, double ridge) {
-  const Design design = MakeDesign(table, table.values.cwiseAbs(),
-                                   ProductsUpTo(table.inputs.cols(), degree));
-  return design.Sum(FitRidge(design, ridge).solution);
-}
-
 PowerSum FitNonNegative(const Table& table,
                         const std::vector<std::vector<int>>& products) {
   const Design design = MakeDesign(table, table.values.cwiseAbs(), products);

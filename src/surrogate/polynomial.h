@@ -31,10 +31,6 @@ PowerSum FitPolynomial(const Table& table);
 /// for values that may be 0.
 PowerSum FitPolynomial(const Table& table, const Eigen::VectorXd& scale);
 
-/// As FitPolynomial, of one degree and ridge: what is added to the diagonal of
-/// the normal equations, whose columns are of length 1.
-PowerSum FitPowers(const Table& table, int degree, double ridge);
-
 /// Given products of the inputs (their powers), each with a coefficient >= 0,
 /// fitted in the same way: a non-decreasing function without the products that
 /// do not help.

@@ -1,11 +1,10 @@
-#include "src/kernels/upsample.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "foretell/cost.h"
 #include "src/cost/kernel_time.h"
+#include "src/cost/roofline.h"
 #include "tests/cost/test_device.h"
 #include "tests/kernels/kernels_of.h"
 
@@ -31,11 +30,17 @@ TEST(Upsample, InterpolatesImageByImageInEveryThread) {
 }
 
 TEST(Upsample, TakesTheTimeOfItsStepsWhereThereAreFewPositions) {
-  EXPECT_DOUBLE_EQ(SerialUs(1000, 196, 100), 300);
-  EXPECT_DOUBLE_EQ(SerialUs(1000, 100 * 1024 + 1, 100), 600);
-  const Machine machine = MakeMachine(test::RoundDevice(), {});
+  Machine machine = MakeMachine(test::RoundDevice(), {});
   const Kernel kernel = KernelsOf(Upsampling("upsample_bilinear2d"))[0];
   EXPECT_DOUBLE_EQ(TimeOf(kernel, machine).memory_us, 0.3 * 1024 * 256);
+  machine.sms = 100;
+  EXPECT_DOUBLE_EQ(
+      RooflineOf({.positions = 196, .serial_steps = 1000}, machine).serial_us,
+      300);
+  EXPECT_DOUBLE_EQ(
+      RooflineOf({.positions = 100 * 1024 + 1, .serial_steps = 1000}, machine)
+          .serial_us,
+      600);
 }
 
 TEST(Upsample, BoundsTheAnalyticEstimateToo) {

@@ -2,23 +2,33 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "datasets/store/sqlite.h"
 #include "scratch.h"
 
 namespace foretell::dataset {
 namespace {
 
-const Row kRow = {std::int64_t{-3}, 2.5, std::string("text"),
-                  Blob{std::string("\0\1", 2)}, std::monostate()};
+/// row_crc of `cells`, which SQLite computes.
+std::int64_t RowChecksum(const Row& cells) {
+  const dataset_test::Scratch scratch;
+  Connection connection(scratch / "d.sqlite", Access::kCreate);
+  std::string places;
+  for (std::size_t i = 1; i <= cells.size(); ++i) {
+    places += (i > 1 ? ", ?" : "?") + std::to_string(i);
+  }
+  return connection.Integer("SELECT row_crc(" + places + ")", cells);
+}
 
 TEST(RowChecksum, IsWhatZlibSaysOfTheDocumentedBytes) {
   // zlib.crc32(b"\1" + (7).to_bytes(8, "little") + b"\3"
   //            + (2).to_bytes(8, "little") + b"ab" + b"\0")
   EXPECT_EQ(
       RowChecksum(Row{std::int64_t{7}, std::string("ab"), std::monostate()}),
-      0x0eb62385U);
+      0x0eb62385);
 }
 
 TEST(RowChecksum, TellsCellsApartThatLookAlike) {
@@ -33,18 +43,9 @@ TEST(RowChecksum, TellsCellsApartThatLookAlike) {
       {std::monostate()},
       {std::string()},
   };
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      EXPECT_NE(RowChecksum(rows[i]), RowChecksum(rows[j])) << i << " " << j;
-    }
-  }
-}
-
-TEST(RowChecksum, IsTheSameInsideSqlite) {
-  const dataset_test::Scratch scratch;
-  Connection connection(scratch / "d.sqlite", Access::kCreate);
-  EXPECT_EQ(connection.Integer("SELECT row_crc(?1, ?2, ?3, ?4, ?5)", kRow),
-            std::int64_t{RowChecksum(kRow)});
+  std::set<std::int64_t> checksums;
+  for (const Row& row : rows) checksums.insert(RowChecksum(row));
+  EXPECT_EQ(checksums.size(), rows.size());
 }
 
 TEST(ContentHash, IsFnv1a) {

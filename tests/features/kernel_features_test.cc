@@ -1,5 +1,6 @@
 #include "src/features/kernel_features.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -227,6 +228,41 @@ TEST(KernelFeatures, RefuseADeviceWithoutL2) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
     EXPECT_THAT(error.what(), testing::HasSubstr("device round: l2_mib is 0"));
   }
+}
+
+std::string EncodingText(const KernelFeature& feature) {
+  std::string text;
+  switch (feature.encoding) {
+    case KernelEncoding::kFlag:
+      return "0 or 1";
+    case KernelEncoding::kLinear:
+      text = "x";
+      break;
+    case KernelEncoding::kLog2:
+      text = "log2(x)";
+      break;
+    case KernelEncoding::kLog2Of1:
+      text = "log2(1 + x)";
+      break;
+  }
+  if (feature.divisor != 1) text += fmt::format(" / {:g}", feature.divisor);
+  if (feature.offset != 0) text += fmt::format(" - {:g}", feature.offset);
+  return text;
+}
+
+/// The tables of classes and of features.
+std::string KernelTablesMarkdown() {
+  std::string text = "### Classes\n\n| class | kernels |\n|---|---|\n";
+  for (const KernelClassRow& row : kKernelClasses) {
+    text += fmt::format("| `{}` | {} |\n", row.name, row.meaning);
+  }
+  text += "\n### Features\n\n| slot | name | x | value |\n|---|---|---|---|\n";
+  for (std::size_t i = 0; i < kKernelFeatures.size(); ++i) {
+    const KernelFeature& feature = kKernelFeatures[i];
+    text += fmt::format("| {} | `{}` | {} | {} |\n", i, feature.name,
+                        feature.meaning, EncodingText(feature));
+  }
+  return text;
 }
 
 constexpr char kDocument[] = FORETELL_SOURCE_DIR "/docs/kernels.md";

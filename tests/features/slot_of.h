@@ -7,6 +7,7 @@
 
 #include "foretell/features.h"
 #include "foretell/graph_io.h"
+#include "src/features/feature_table.h"
 
 namespace foretell {
 
@@ -14,10 +15,10 @@ namespace foretell {
 /// not zero.
 inline std::map<std::string, float> SlotsOf(const std::string& text) {
   const std::vector<NodeFeatureRow> rows = NodeFeatures(ParseGraph(text));
-  const std::vector<FeatureSlot> slots = NodeFeatureSlots();
   std::map<std::string, float> named;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (rows.back()[i] != 0) named[std::string(slots[i].name)] = rows.back()[i];
+  for (std::size_t i = 0; i < kNodeFeatures.size(); ++i) {
+    const float value = rows.back()[i];
+    if (value != 0) named[std::string(kNodeFeatures[i].name)] = value;
   }
   return named;
 }

@@ -207,7 +207,7 @@ Operators NamedOperators() {
   for (const auto& op : torch::jit::getAllOperators()) {
     const std::string& name = op->schema().name();
     if (name.starts_with("aten::") && !op->schema().is_vararg() &&
-        IsAllowedOperator(name)) {
+        JudgeOperator(name) == OperatorVerdict::kAllowed) {
       operators.push_back(op);
     }
   }

@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "foretell/error.h"
 #include "foretell/mig.h"
+#include "tests/mig/is_valid.h"
 #include "tests/mig/toy_device.h"
 
 namespace foretell::mig {
@@ -18,8 +20,17 @@ int IndexOf(const DeviceSpec& device, const std::string& name) {
                           device.mig_profiles.data());
 }
 
-PlacedInstance At(const std::string& profile, int start) {
-  return {IndexOf(A100(), profile), start};
+/// "2x1g.5gb + 2g.10gb + 3g.20gb", in the order of the device's table.
+std::string MultisetName(const DeviceSpec& device, const Layout& layout) {
+  std::string name;
+  for (int i = 0; i < std::ssize(device.mig_profiles); ++i) {
+    const auto count = std::ranges::count(layout, i, &PlacedInstance::profile);
+    if (count == 0) continue;
+    name += (name.empty() ? "" : " + ") +
+            (count == 1 ? "" : std::to_string(count) + "x") +
+            device.mig_profiles[static_cast<std::size_t>(i)].name;
+  }
+  return name;
 }
 
 constexpr LayoutOptions kWithoutDoubleMemory{.double_memory = false};
@@ -49,7 +60,7 @@ TEST(EnumerateLayouts, GivesEachValidLayoutOnce) {
     const auto layouts = EnumerateLayouts(A100(), {.media_extensions = media});
     std::set<std::string> seen;
     for (const Layout& layout : layouts) {
-      EXPECT_EQ(WhyInvalid(A100(), layout), "");
+      EXPECT_TRUE(IsValid(A100(), layout));
       EXPECT_TRUE(seen.insert(FormatLayouts(A100(), {&layout, 1})).second);
     }
     EXPECT_EQ(seen.size(), layouts.size());
@@ -70,7 +81,7 @@ std::size_t CountByBruteForce(const DeviceSpec& device) {
     for (std::size_t i = 0; i < places.size(); ++i) {
       if ((set >> i & 1) != 0) layout.push_back(places[i]);
     }
-    if (WhyInvalid(device, layout).empty()) ++valid;
+    if (IsValid(device, layout)) ++valid;
   }
   return valid;
 }
@@ -148,49 +159,6 @@ TEST(MaximalLayouts, BelongToAllLayouts) {
   for (const Layout& layout : MaximalLayouts(A100())) {
     EXPECT_NE(std::find(all.begin(), all.end(), layout), all.end());
   }
-}
-
-TEST(WhyInvalid, AcceptsThePublishedExamples) {
-  // 4g at slots 0 to 3 and 3g at 4 to 7; two 3g leave a compute slice idle.
-  EXPECT_EQ(WhyInvalid(A100(), {At("4g.20gb", 0), At("3g.20gb", 4)}), "");
-  EXPECT_EQ(WhyInvalid(A100(), {At("3g.20gb", 4), At("3g.20gb", 0)}), "");
-  EXPECT_EQ(WhyInvalid(A100(), {}), "");
-}
-
-TEST(WhyInvalid, NamesInstancesThatOverlap) {
-  EXPECT_EQ(WhyInvalid(A100(), {At("1g.5gb", 1), At("2g.10gb", 0)}),
-            "1g.5gb at slot 1 and 2g.10gb at slot 0 overlap");
-}
-
-TEST(WhyInvalid, NamesTheSlotsWhereAProfileMayStart) {
-  EXPECT_EQ(WhyInvalid(A100(), {At("3g.20gb", 2)}),
-            "3g.20gb at slot 2 may only start at slot 0, 4");
-  EXPECT_EQ(WhyInvalid(A100(), {At("1g.5gb", 7)}),
-            "1g.5gb at slot 7 may only start at slot 0, 1, 2, 3, 4, 5, 6");
-}
-
-TEST(WhyInvalid, CountsComputeSlices) {
-  // 4 + 2 + 1 slices are all there are; a device of six has one too few.
-  EXPECT_EQ(WhyInvalid(A100(),
-                       {At("4g.20gb", 0), At("2g.10gb", 4), At("1g.10gb", 6)}),
-            "");
-  DeviceSpec six = A100();
-  six.compute_slices = 6;
-  EXPECT_EQ(WhyInvalid(six, {At("4g.20gb", 0), At("3g.20gb", 4)}),
-            "the instances take 7 compute slices, expected at most 6");
-}
-
-TEST(WhyInvalid, AllowsOneMediaInstance) {
-  EXPECT_EQ(WhyInvalid(A100(), {At("1g.5gb+me", 0), At("1g.5gb+me", 1)}),
-            "1g.5gb+me at slot 0 and 1g.5gb+me at slot 1 both have media "
-            "extensions, expected one at most");
-}
-
-TEST(WhyInvalid, NamesAnUnknownProfile) {
-  EXPECT_EQ(WhyInvalid(A100(), {{7, 0}}),
-            "profile 7 does not exist, expected 0 to 6");
-  EXPECT_EQ(WhyInvalid(A100(), {{-1, 0}}),
-            "profile -1 does not exist, expected 0 to 6");
 }
 
 }  // namespace

@@ -61,36 +61,6 @@ TEST(FormatTable, SaysNoneWhereNothingFits) {
                         "MIG\n"));
 }
 
-TEST(FormatJson, HoldsTheWholeRecommendation) {
-  const json document = json::parse(FormatJson(Example()));
-  EXPECT_EQ(document["model"], "net");
-  EXPECT_EQ(document["device"], "a100-sxm4-40gb");
-  EXPECT_EQ(document["rule"], "usable-memory");
-  EXPECT_EQ(document["profile"], "1g.10gb");
-  ASSERT_EQ(document["profiles"].size(), 6u);
-  const json& first = document["profiles"][0];
-  EXPECT_EQ(first["profile"], "1g.5gb");
-  EXPECT_EQ(first["usable_mib"], 4864);
-  EXPECT_EQ(first["sms"], 14);
-  EXPECT_EQ(first["fits"], false);
-  EXPECT_EQ(first["fit"], "does not fit");
-  EXPECT_EQ(first["margin_mib"], -1136.5);
-  EXPECT_EQ(first["latency_ms"], 100.0 / 14);
-  EXPECT_EQ(first["energy_j"], 14 / 50.0);
-  EXPECT_EQ(first["reason"],
-            "up to 6000.5 MiB are needed and 4864 MiB are usable");
-  EXPECT_EQ(document["whole_device"]["profile"], nullptr);
-  EXPECT_EQ(document["whole_device"]["usable_mib"], 40441);
-}
-
-TEST(FormatJson, HasANullForNoProfile) {
-  const Recommendation result =
-      Recommend({.total_mib = 1, .lo_mib = 1, .hi_mib = 1}, DeviceWithoutMig());
-  const json document = json::parse(FormatJson(result));
-  EXPECT_TRUE(document["profile"].is_null());
-  EXPECT_TRUE(document["profiles"].is_array());
-}
-
 TEST(FormatJson, StaysValidForANameThatIsNoUtf8) {
   Packing packing;
   packing.unplaced = {"\xff\"\n"};

@@ -5,7 +5,6 @@
 #include <ATen/ATen.h>
 
 #include <chrono>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 

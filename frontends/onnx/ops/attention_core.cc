@@ -6,7 +6,6 @@
 #include <ATen/ops/ge.h>
 #include <ATen/ops/le.h>
 #include <ATen/ops/logical_and.h>
-#include <ATen/ops/logical_not.h>
 #include <ATen/ops/lt.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
@@ -20,7 +19,6 @@
 
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "frontends/onnx/ops/attention.h"
 #include "frontends/onnx/ops/type_support.h"

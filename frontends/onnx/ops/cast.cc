@@ -4,13 +4,11 @@
 #include <ATen/ops/frexp.h>
 #include <ATen/ops/ldexp.h>
 #include <ATen/ops/ones_like.h>
-#include <ATen/ops/where.h>
 #include <c10/core/ScalarType.h>
 #include <fmt/core.h>
 
 #include <limits>
 #include <string>
-#include <tuple>
 
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/small_types.h"

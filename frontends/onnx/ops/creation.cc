@@ -11,7 +11,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "frontends/onnx/node_context.h"

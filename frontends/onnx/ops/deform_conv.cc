@@ -20,9 +20,6 @@
 #include <ATen/ops/zeros.h>
 #include <fmt/core.h>
 
-#include <string>
-#include <vector>
-
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/torchvision.h"
 #include "frontends/onnx/ops/window.h"

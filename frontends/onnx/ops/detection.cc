@@ -1,8 +1,6 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
-#include <numeric>
-#include <string>
 #include <vector>
 
 #include "frontends/onnx/node_context.h"

@@ -37,7 +37,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <string>
 
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"

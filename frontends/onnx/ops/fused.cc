@@ -27,7 +27,6 @@
 #include <ATen/ops/softplus.h>
 #include <ATen/ops/unbind.h>
 #include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/core.h>
 
 #include <algorithm>

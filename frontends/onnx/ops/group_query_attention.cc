@@ -5,7 +5,6 @@
 #include <ATen/ops/split_with_sizes.h>
 #include <fmt/core.h>
 
-#include <string>
 #include <vector>
 
 #include "frontends/onnx/ops/attention.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string>
 
 #include "foretell/graph.h"
 #include "src/core/numbers.h"

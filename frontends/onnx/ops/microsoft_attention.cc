@@ -14,7 +14,6 @@
 #include <ATen/ops/where.h>
 #include <fmt/core.h>
 
-#include <string>
 #include <vector>
 
 #include "frontends/onnx/ops/attention.h"

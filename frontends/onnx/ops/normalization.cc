@@ -20,7 +20,6 @@
 #include <fmt/core.h>
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "frontends/onnx/operator_table.h"

@@ -33,7 +33,6 @@
 #include <ATen/ops/pow.h>
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <numeric>
 #include <string>
 #include <tuple>

@@ -8,7 +8,6 @@
 //
 // Everything else (peepholes, clipping, other activations, sequences of
 // different lengths, a GRU that resets before its matrix) runs step by step.
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/flip.h>
 #include <ATen/ops/gru.h>

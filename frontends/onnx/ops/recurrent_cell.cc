@@ -16,7 +16,6 @@
 #include <array>
 #include <cctype>
 #include <optional>
-#include <utility>
 
 namespace foretell::onnx {
 namespace {

@@ -1,5 +1,4 @@
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/abs.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/amin.h>
 #include <ATen/ops/argmax.h>
@@ -7,17 +6,14 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cumprod.h>
 #include <ATen/ops/cumsum.h>
-#include <ATen/ops/exp.h>
 #include <ATen/ops/flip.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/mean.h>
-#include <ATen/ops/mul.h>
 #include <ATen/ops/prod.h>
 #include <ATen/ops/slice.h>
-#include <ATen/ops/sqrt.h>
 #include <ATen/ops/sum.h>
 
 #include <algorithm>

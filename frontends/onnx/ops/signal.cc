@@ -1,5 +1,4 @@
 #include <ATen/ops/blackman_window.h>
-#include <ATen/ops/complex.h>
 #include <ATen/ops/fft_fft.h>
 #include <ATen/ops/fft_ifft.h>
 #include <ATen/ops/fft_irfft.h>
@@ -15,7 +14,6 @@
 
 #include <cmath>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "frontends/onnx/node_context.h"

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "frontends/onnx/node_context.h"

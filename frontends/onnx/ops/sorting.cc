@@ -2,7 +2,6 @@
 #include <ATen/ops/_unique2.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/argsort.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/sort.h>
@@ -10,7 +9,6 @@
 #include <ATen/ops/unique_dim.h>
 #include <fmt/core.h>
 
-#include <string>
 #include <tuple>
 
 #include "frontends/onnx/node_context.h"

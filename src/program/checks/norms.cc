@@ -1,5 +1,4 @@
 // Normalizations.
-#include <fmt/core.h>
 
 #include <array>
 

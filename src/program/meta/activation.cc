@@ -21,12 +21,6 @@ void LogSigmoidBackward(Call& call) {
   ReturnPointwise(call, {call.Tensor("grad_output"), call.Tensor("self")});
 }
 
-// GLU halves one axis; its gradient has the input's shape.
-void GluBackward(Call& call) {
-  const at::Tensor& input = call.Tensor("self");
-  call.Return(Contiguous(input.sizes(), input.scalar_type()));
-}
-
 void PreluBackward(Call& call) {
   const at::Tensor& input = call.Tensor("self");
   const at::Tensor& weight = call.Tensor("weight");
@@ -47,7 +41,7 @@ constexpr KernelRow kActivationKernels[] = {
     {"mish_backward", Elementwise, Policy::kOverrideWhole},
     {"log_sigmoid_forward", LogSigmoid},
     {"log_sigmoid_backward", LogSigmoidBackward},
-    {"glu_backward", GluBackward},
+    {"glu_backward", ReturnContiguousSelf},
     {"glu_jvp", Elementwise},
     {"_prelu_kernel", Elementwise},
     {"_prelu_kernel_backward", PreluBackward},

@@ -24,6 +24,7 @@
 
 #include <cmath>
 
+#include "src/core/checked.h"
 #include "src/program/meta/families.h"
 #include "src/program/meta/shapes.h"
 #include "src/program/meta/torch_scope.h"
@@ -36,10 +37,6 @@ constexpr std::int64_t kMaskAlignment = 8;
 constexpr std::int64_t kFlashHeadAlignment = 8;
 constexpr std::int64_t kBiasGradientAlignment = 16;
 constexpr std::int64_t kLogSumExpAlignment = 32;
-
-std::int64_t RoundUp(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 bool LastStrideIsOne(const at::Tensor& tensor) {
   return tensor.size(-1) == 1 || tensor.stride(-1) == 1;

@@ -16,12 +16,6 @@ bool SameAlias(const c10::AliasInfo& a, const c10::AliasInfo& b) {
   return a.beforeSets() == b.beforeSets();
 }
 
-// True for arguments such as `out`, which an operator writes without reading.
-bool IsOutArgument(const c10::Argument& argument) {
-  return argument.kwarg_only() && argument.alias_info() != nullptr &&
-         argument.alias_info()->isWrite();
-}
-
 void ResizeOutput(const at::Tensor& out, const TensorSpec& spec) {
   if (out.sizes().equals(spec.sizes)) return;
   out.resize_(spec.sizes);

@@ -14,6 +14,12 @@ namespace foretell::meta {
 
 using Sizes = std::vector<std::int64_t>;
 
+/// True for arguments such as `out`, which an operator writes without reading.
+inline bool IsOutArgument(const c10::Argument& argument) {
+  return argument.kwarg_only() && argument.alias_info() != nullptr &&
+         argument.alias_info()->isWrite();
+}
+
 /// A tensor that a kernel is about to return.
 struct TensorSpec {
   Sizes sizes;

@@ -23,7 +23,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 
 #include "src/program/meta/written_call.h"
 

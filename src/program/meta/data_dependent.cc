@@ -4,7 +4,6 @@
 // Those that depend on data with some arguments only have a table of their own.
 
 #include <algorithm>
-#include <string>
 
 #include "src/program/meta/families.h"
 #include "src/program/meta/meta_kernels.h"

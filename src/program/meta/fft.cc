@@ -6,11 +6,6 @@
 namespace foretell::meta {
 namespace {
 
-void ComplexToComplex(Call& call) {
-  const at::Tensor& input = call.Tensor("self");
-  call.Return(Contiguous(input.sizes(), input.scalar_type()));
-}
-
 void RealToComplex(Call& call) {
   const at::Tensor& input = call.Tensor("self");
   Sizes sizes = input.sizes().vec();
@@ -33,7 +28,7 @@ void ComplexToReal(Call& call) {
 }
 
 constexpr KernelRow kFftKernels[] = {
-    {"_fft_c2c", ComplexToComplex},
+    {"_fft_c2c", ReturnContiguousSelf},
     {"_fft_r2c", RealToComplex},
     {"_fft_c2r", ComplexToReal},
 };

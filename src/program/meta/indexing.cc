@@ -3,7 +3,6 @@
 #include <ATen/ops/roll.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "src/program/meta/families.h"
 #include "src/program/meta/shapes.h"
@@ -47,12 +46,6 @@ void Roll(Call& call) {
 void Take(Call& call) {
   call.Return(Contiguous(call.Tensor("index").sizes(),
                          call.Tensor("self").scalar_type()));
-}
-
-void ChannelShuffle(Call& call) {
-  const at::Tensor& input = call.Tensor("self");
-  call.Return(InFormat(input.sizes(), input.scalar_type(),
-                       input.suggest_memory_format()));
 }
 
 // Gradient of Tensor::unfold.
@@ -117,7 +110,7 @@ constexpr KernelRow kIndexingKernels[] = {
     {"flip", Flip},
     {"roll", Roll},
     {"take", Take},
-    {"channel_shuffle", ChannelShuffle},
+    {"channel_shuffle", ReturnInFormatOfSelf},
     {"unfold_backward", UnfoldBackward},
     {"tril_indices", TriangleIndices},
     {"triu_indices", TriangleIndices},

@@ -49,11 +49,6 @@ void NllLoss2d(Call& call) {
   call.Return(Contiguous(Sizes{}, dtype));
 }
 
-void NllLoss2dBackward(Call& call) {
-  const at::Tensor& input = call.Tensor("self");
-  call.Return(Contiguous(input.sizes(), input.scalar_type()));
-}
-
 // One loss per row of the input.
 void MultiMargin(Call& call) {
   const at::Tensor& input = call.Tensor("self");
@@ -108,7 +103,7 @@ constexpr KernelRow kLossKernels[] = {
     {"mse_loss_backward", PairwiseBackward},
     {"smooth_l1_loss_backward", PairwiseBackward},
     {"nll_loss2d_forward", NllLoss2d},
-    {"nll_loss2d_backward", NllLoss2dBackward},
+    {"nll_loss2d_backward", ReturnContiguousSelf},
     {"multi_margin_loss", MultiMargin},
     {"multi_margin_loss_backward", LikeInput},
     {"multilabel_margin_loss_forward", MultilabelMargin},

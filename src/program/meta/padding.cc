@@ -30,11 +30,6 @@ void Pad(Call& call) {
   call.Return(Contiguous(sizes, input.scalar_type()));
 }
 
-void PadBackward(Call& call) {
-  const at::Tensor& input = call.Tensor("self");
-  call.Return(Contiguous(input.sizes(), input.scalar_type()));
-}
-
 constexpr KernelRow kPaddingKernels[] = {
     {"reflection_pad1d", Pad<true>},
     {"reflection_pad2d", Pad<true>},
@@ -42,12 +37,12 @@ constexpr KernelRow kPaddingKernels[] = {
     {"replication_pad1d", Pad<false>},
     {"replication_pad2d", Pad<false>},
     {"replication_pad3d", Pad<false>},
-    {"reflection_pad1d_backward", PadBackward},
-    {"reflection_pad2d_backward", PadBackward},
-    {"reflection_pad3d_backward", PadBackward},
-    {"replication_pad1d_backward", PadBackward},
-    {"replication_pad2d_backward", PadBackward},
-    {"replication_pad3d_backward", PadBackward},
+    {"reflection_pad1d_backward", ReturnContiguousSelf},
+    {"reflection_pad2d_backward", ReturnContiguousSelf},
+    {"reflection_pad3d_backward", ReturnContiguousSelf},
+    {"replication_pad1d_backward", ReturnContiguousSelf},
+    {"replication_pad2d_backward", ReturnContiguousSelf},
+    {"replication_pad3d_backward", ReturnContiguousSelf},
 };
 
 }  // namespace

@@ -40,17 +40,6 @@ void AdaptiveAverage3d(Call& call) {
                          input.scalar_type()));
 }
 
-void ContiguousInput(Call& call) {
-  const at::Tensor& input = call.Tensor("self");
-  call.Return(Contiguous(input.sizes(), input.scalar_type()));
-}
-
-void LikePooled(Call& call) {
-  const at::Tensor& input = call.Tensor("self");
-  call.Return(InFormat(input.sizes(), input.scalar_type(),
-                       input.suggest_memory_format()));
-}
-
 template <std::size_t kRank>
 void MaxWithIndices(Call& call) {
   const at::Tensor& input = call.Tensor("self");
@@ -128,13 +117,13 @@ constexpr KernelRow kPoolingKernels[] = {
     {"adaptive_avg_pool2d.out", AdaptiveAverage2d},
     {"_adaptive_avg_pool3d", AdaptiveAverage3d},
     {"adaptive_avg_pool3d.out", AdaptiveAverage3d},
-    {"_adaptive_avg_pool2d_backward", LikePooled},
-    {"_adaptive_avg_pool3d_backward", ContiguousInput},
-    {"adaptive_avg_pool3d_backward", ContiguousInput},
-    {"max_pool2d_backward", LikePooled},
+    {"_adaptive_avg_pool2d_backward", ReturnInFormatOfSelf},
+    {"_adaptive_avg_pool3d_backward", ReturnContiguousSelf},
+    {"adaptive_avg_pool3d_backward", ReturnContiguousSelf},
+    {"max_pool2d_backward", ReturnInFormatOfSelf},
     {"max_pool3d_with_indices", MaxWithIndices<3>},
-    {"max_pool3d_with_indices_backward", LikePooled},
-    {"fractional_max_pool3d_backward", ContiguousInput},
+    {"max_pool3d_with_indices_backward", ReturnInFormatOfSelf},
+    {"fractional_max_pool3d_backward", ReturnContiguousSelf},
     {"max_unpool2d", Unpool<2>},
     {"max_unpool3d", Unpool<3>},
     {"im2col", SlidingBlocks},

@@ -11,6 +11,17 @@ namespace foretell::meta {
 
 void ReturnLikeFirst(Call& call) { call.Return(Like(call.FirstTensor())); }
 
+void ReturnContiguousSelf(Call& call) {
+  const at::Tensor& input = call.Tensor("self");
+  call.Return(Contiguous(input.sizes(), input.scalar_type()));
+}
+
+void ReturnInFormatOfSelf(Call& call) {
+  const at::Tensor& input = call.Tensor("self");
+  call.Return(InFormat(input.sizes(), input.scalar_type(),
+                       input.suggest_memory_format()));
+}
+
 void ReturnPointwise(Call& call, const std::vector<at::Tensor>& inputs,
                      std::optional<at::ScalarType> dtype) {
   TORCH_CHECK(!inputs.empty(), call.schema().name(), ": no tensor to read");

@@ -7,6 +7,12 @@ namespace foretell::meta {
 /// Returns a tensor like the first tensor argument, element type included.
 void ReturnLikeFirst(Call& call);
 
+/// Returns a contiguous tensor of the shape and element type of `self`.
+void ReturnContiguousSelf(Call& call);
+
+/// The same in the memory format that `self` suggests.
+void ReturnInFormatOfSelf(Call& call);
+
 /// Returns the broadcast of `inputs` laid out as at::TensorIterator does it
 /// (the strides of the inputs win); of type `dtype`, or of the type that the
 /// inputs promote to.
