@@ -17,6 +17,12 @@ SMOLLM2 = ("llama2_7b?width={}&depth={}&heads={}&kv_heads={}&inner={}"
 LLAMA3_2_3B = ("llama3_8b?width=3072&depth=28&heads=24&inner=8192&positions=131072"
                "&tied_head={}")
 
+# litgpt's defaults: GPT-NeoX's blocks.
+NEOX = ("llama2_7b?norm=layer&parallel_blocks=true&mlp_gate=false&fused_qkv=true"
+        "&activation={}&width={}&depth={}&heads={}&kv_heads={}&inner={}&vocabulary={}"
+        "&rotary_share={}")
+BIASES = "&qkv_bias=true&out_bias=true&mlp_bias=true"
+
 # By the last part of the name that a row has, without "-GPTQ", in lower case. Names
 # without dimensions are stock networks, which a program may not have yet.
 NETWORKS = {
@@ -37,9 +43,13 @@ NETWORKS = {
     "meta-llama-3-8b": "llama3_8b",
     "llama-3.1-8b": "llama3_8b?positions=131072",
     "meta-llama-3.1-8b": "llama3_8b?positions=131072",
-    # In lower case of litgpt's table; the tables of others write Llama-3.2.
     "litgpt llama-3.2-1b": "llama3_2_1b?tied_head=false",
     "litgpt llama-3.2-3b": LLAMA3_2_3B.format("false"),
+    "litgpt gemma-2b": "gemma_2b?tied_head=false",
+    "litgpt gemma-7b": "gemma_7b?tied_head=false",
+    "litgpt gemma-2-2b": "gemma2_2b?tied_head=false",
+    "litgpt gemma-2-9b": "gemma2_9b?tied_head=false",
+    "litgpt falcon-7b": "falcon_7b?tied_head=false",
     "llama-3.2-1b": "llama3_2_1b",
     "llama-3.2-3b": LLAMA3_2_3B.format("true"),
     "tiny-llama": TINY_LLAMA,
@@ -72,10 +82,13 @@ NETWORKS = {
     "gemma-3-4b-it": "gemma3_4b",
     "phi-3-mini-4k-instruct": "phi3_mini",
     "phi-2": "phi2",
-    "phi-1.5 1.3 b": "phi1_5",
+    "phi-1.5 1.3 b": NEOX.format("gelu_tanh", 2048, 24, 32, 32, 8192, 51200, 0.5)
+                     + BIASES + "&head_bias=true",
     "falcon-7b": "falcon_7b",
-    "falcon 40 b": "falcon_40b",
-    "stablelm alpha 3 b": "stablelm_alpha_3b",
+    "falcon 40 b": NEOX.format("gelu", 8192, 60, 128, 8, 32768, 65024, 1)
+                   + "&parallel_norms=2",
+    "stablelm alpha 3 b": NEOX.format("gelu", 4096, 16, 32, 32, 16384, 50688, 0.25)
+                          + BIASES + "&parallel_norms=2",
 }
 
 # A source that does not name its card measured what torch allocated, which hardly

@@ -4,19 +4,20 @@
 train_memory_peft, train_time_lora and train_llm_multi_gpu. A Run has a command, or says
 why there is none. What the sources' own code does, by their files:
 
-* fms-acceleration 876e2ed, scripts/benchmarks: scenarios*.yaml (LoRA of rank 16, dropout
-  0.1; `bf16` or `fp16` on for the rows with "+ amp"), defaults.yaml (checkpointing,
+* fms-acceleration 876e2ed, scripts/benchmarks: scenarios*.yaml (LoRA of rank 16,
+  dropout 0.1; `bf16` or `fp16` on for the rows with "+ amp"), defaults.yaml (checkpointing,
   FlashAttention 2), accelerate.yaml (FSDP 1, FULL_SHARD, BACKWARD_PRE); nf4 with double
   quantization (framework_plugin_bnb.py). Allocated is rank 0's max_memory_allocated of
   transformers' memory tracker; process is nvidia-smi's peak less its first reading,
   averaged over the GPUs (benchmark.py). Weights and adapters: peft 0.12 to 0.14 holds
   adapters in FP32 (`autocast_adapter_dtype`). `foak` replaces RMSNorm, rotary positions
-  and cross entropy and, over quantized weights, LoRA's products; `liger` in addition the
-  head with its loss. Where `bf16` is on under FSDP, accelerate 1.0.1 casts trained
+  and cross entropy and, over quantized weights, LoRA's products; `liger` in addition
+  the head with its loss. Where `bf16` is on under FSDP, accelerate 1.0.1 casts trained
   shards to FP32 (`prepare_model`): Mistral-7B on two GPUs peaks at five FP32 shards.
 * fitcheck-llm 0.3.1, scripts/measure.py: one step after a warm-up on random tokens,
   labels are the tokens; peft without dropout, adapters in FP32, over nf4 after
-  `prepare_model_for_kbit_training`; no autocast; process is reserved memory plus context.
+  `prepare_model_for_kbit_training`; no autocast; process is reserved memory plus the
+  context.
 * vramcalc 0.1.2, src/vramcalc/bench.py: the same kind of step, in bf16 throughout (the
   rows' `pure`), gradients zeroed in place; total is allocated memory.
 * litgpt, litgpt/finetune/lora.py and full.py (8641822 for the resource tables, 26857050
@@ -35,8 +36,8 @@ import published
 
 ALLOCATED, RESERVED, PROCESS, STEP = "allocated", "reserved", "process", "step"
 # A network of a few kilobytes, to learn whether the program knows a flag.
-TINY = ("zoo:llama3_2_1b?depth=1&width=64&heads=4&kv_heads=4&inner=64&vocabulary=64"
-        "&seq=8")
+TINY = ("zoo:llama3_2_1b?depth=1&width=128&heads=4&kv_heads=4&inner=128"
+        "&vocabulary=64&seq=8")
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
 LINEAR = (*ATTENTION, "gate_proj", "up_proj", "down_proj")
 TARGETS = {"q v": ("q_proj", "v_proj"), "attention": ATTENTION, "all": LINEAR,
@@ -45,11 +46,27 @@ TARGETS = {"q v": ("q_proj", "v_proj"), "attention": ATTENTION, "all": LINEAR,
 # these, which adapt every linear layer with the head, in ranks of their own.
 LITGPT_ALL = {"tiny-llama": 32, "gemma-2b": 8, "gemma-7b": 16, "gemma-2-2b": 8,
               "gemma-2-9b": 16, "phi-2": 8, "Phi-3-mini-4k-instruct": 8}
+# Full training whose peak is below the four copies of the weights that AdamW, which the
+# configuration names, holds: it was something else.
+LITGPT_TOO_LOW = ("llama-3.2-1b", "llama-3.2-3b", "Phi-3-mini-4k-instruct")
 LITGPT_FULL_ON_4 = ("gemma-2b", "llama-2-7b", "llama-3-8b", "llama-3.1-8b")
-OPTIMIZERS = {"AdamW fused": "adamw", "AdamW 8-bit bitsandbytes": "adamw8bit",
-              "paged_adamw_8bit": "paged-adamw8bit", "Adam": "adam",
+OPTIMIZERS = {"AdamW fused": "adamw", "AdamW 8-bit bitsandbytes": "adamw_8bit",
+              "AdamW 8-bit torchao": "adamw_torch_8bit",
+              "AdamW 4-bit torchao": "adamw_torch_4bit",
+              "paged_adamw_8bit": "paged_adamw_8bit", "Adam": "adam",
               "adamw (foreach)": "adamw", "": "adamw", "adamw": "adamw",
               "adamw (transformers default)": "adamw", "AdamW": "adamw"}
+
+
+# transformers' version, by the requirements*.txt beside the rows or the row's column; a
+# source that is not named has 4.56 or later, or does not use it.
+TRANSFORMERS = {"scripts/benchmarks/refs/a100_80gb.csv": (4, 48),
+                "scripts/benchmarks/refs/a100_80gb_liger.csv": (4, 45),
+                "scripts/benchmarks/refs/a100_80gb_granite.csv": (4, 45),
+                "scripts/benchmarks/refs_orca/a100_80gb_pf.csv": (4, 44),
+                "optimum-benchmark": (4, 35)}
+# Values of multipliers do not change what a step costs, except for 1.
+GRANITE = ("embedding_scale=2", "residual_scale=0.5", "logits_scale=2")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,8 +77,8 @@ class Recipe:
     dropout: float = 0
     half_adapters: bool = False
     kbit: bool = False  # peft's prepare_model_for_kbit_training
-    flags: tuple = ()
-    wishes: tuple = ()  # Flags to leave out of a command for a program without them.
+    flags: tuple = ()  # Of training on one GPU.
+    chunk: int = 0  # Tokens of a part of the loss; 0: all.
 
 
 RECIPES = {
@@ -70,7 +87,7 @@ RECIPES = {
     "vramcalc": Recipe(flags=("--set-to-none", "off")),
     "canifinetune": Recipe(kbit=True),
     "litgpt": Recipe(nf4=",keep-input,skip=^$", dropout=0.05, half_adapters=True,
-                     wishes=(("--kernels", "chunked-cross-entropy:128"),)),
+                     flags=("--accumulate", "2"), chunk=128),
     "axolotl": Recipe(half_adapters=True),
 }
 
@@ -100,6 +117,8 @@ class Program:
     def knows(self, flags=(), field=""):
         """Whether it predicts the smallest of networks with these flags."""
         model = TINY + (f"&{field}" if field else "")
+        if "--quantize" in flags:
+            flags += "--lora", "r=1,targets=q_proj"
         try:
             foretell.run("predict", model, "--mode", "training", "--json", *flags)
         except foretell.Failure:
@@ -136,7 +155,7 @@ def needed_flags(run, recipe, row):
     """Flags without which the command would describe another run."""
     kernels = row.get("kernels", "")
     if "liger" in kernels:
-        ours = "liger" if "foak" not in kernels else "foak,fused-linear-cross-entropy"
+        ours = "liger" if "foak" not in kernels else "foak-liger"
         yield "--kernels", ours
     elif "foak" in kernels:
         yield "--kernels", "foak"
@@ -150,16 +169,18 @@ def needed_flags(run, recipe, row):
     yield "--optimizer", run.facts["optimizer"]
 
 
+def half_of(row):
+    return "bf16" if row["precision"].startswith("bf") else "fp16"
+
+
 def precision_flags(row, gpus, method):
     """Half-precision weights under autocast are asked for as without it.
 
     They differ in what norms and losses keep. Sharded weights that are trained under it
     are in FP32.
     """
-    half = "fp16" if "16" in row["precision"] and "bf" not in row["precision"] else "bf16"
     amp = "amp" in row["precision"] and gpus > 1 and method == "full"
-    return ("--precision", half.replace("bfloat16", "bf16"),
-            *(("--autocast",) if amp else ()))
+    return "--precision", half_of(row), *(("--autocast",) if amp else ())
 
 
 def environment_flags(version):
@@ -184,6 +205,9 @@ def why_not(run, row, network):
         return "length or batch varies or is not stated"
     if row.get("compile") == "1":
         return "torch.compile"
+    if row["source"] == "litgpt" and run.method == "full" and (
+            row["model"] in LITGPT_TOO_LOW):
+        return "peak below AdamW's four copies of the weights"
     if run.facts["optimizer"] is None:
         return f"optimizer {row['optimizer']}"
     if row["device"] not in finetuning_networks.DEVICES:
@@ -191,16 +215,43 @@ def why_not(run, row, network):
     return "" if network else f"network {run.model}"
 
 
+def wished_fields(run, row):
+    """Fields that say how the source's version of transformers runs the network."""
+    attention = {"flash_attention_2": "flash", "eager": "eager"}.get(row["attention"])
+    if attention:
+        yield f"attention={attention}"
+    version = TRANSFORMERS.get(row.get("source_path"), TRANSFORMERS.get(run.source))
+    if version and version < (4, 46):
+        yield "upcast_logits=true"
+    if version and version < (4, 49):
+        yield "shift_logits=true"
+    # fitcheck copies keys and values before fused attention, too.
+    is_old = run.source == "fitcheck" or version and version < (4, 54)
+    if is_old and not attention:
+        yield "repeat_kv=true"
+    if "PowerLM" in run.model:
+        yield from GRANITE
+
+
+def with_fields(run, row, network, program):
+    """The network with those of its fields that the program knows."""
+    for field in wished_fields(run, row):
+        if program.knows(field=field):
+            network += ("&" if "?" in network else "?") + field
+        else:
+            run.without += (f"field {field}",)
+    return network
+
+
 def command(run, row, recipe, network, program):
     """Fills in the run's command, or the reason that there is none."""
     if not program.has(network):
         run.reason = f"network {network.split('?')[0]}"
         return
-    if row.get("attention") == "eager":
-        network += ("&" if "?" in network else "?") + "attention=eager"
-        if not program.knows(field="attention=eager"):
-            run.reason = "eager attention"
-            return
+    if row["attention"] == "eager" and not program.knows(field="attention=eager"):
+        run.reason = "eager attention"
+        return
+    network = with_fields(run, row, network, program)
     needed = tuple(needed_flags(run, recipe, row))
     for flags in needed:
         if not program.knows(flags):
@@ -212,7 +263,7 @@ def command(run, row, recipe, network, program):
              *precision_flags(row, run.gpus, run.method),
              *environment_flags(row["torch"])]
     if run.method != "inference":
-        words += ["--mode", "training", *recipe.flags,
+        words += ["--mode", "training", *(recipe.flags if run.gpus == 1 else ()),
                   *(word for flags in needed if flags[0] != "--lora"
                     for word in flags)]
     if "lora" in run.method:
@@ -223,11 +274,12 @@ def command(run, row, recipe, network, program):
         words += ["--fused", "on"]
     if run.gpus > 1:
         words += ["--parallel", f"fsdp1:{run.gpus}"]
-    for flags in recipe.wishes:
-        if program.knows(flags):
-            words += flags
-        else:
-            run.without += (" ".join(flags),)
+    chunks = ("--kernels", "chunked-cross-entropy:2")
+    if recipe.chunk and program.knows(chunks):
+        rows = run.facts["batch"] * run.facts["tokens"]
+        words += "--kernels", f"chunked-cross-entropy:{max(2, rows // recipe.chunk)}"
+    elif recipe.chunk:
+        run.without += (" ".join(chunks),)
     run.words = tuple(words)
 
 
@@ -267,8 +319,7 @@ def run_of(row, program):
                "kernels": row.get("kernels", ""), "is_dora": bool(row.get("is_dora")),
                "double": "double" in row["quantization"],
                "checkpointing": row.get("checkpointing") == "1",
-               "device": row["device"], "half": "fp16" if "fp16" in row["precision"]
-               or row["precision"].startswith("float16") else "bf16"})
+               "device": row["device"], "half": half_of(row)})
     network = finetuning_networks.network(row["model"], row["source"])
     run.reason = why_not(run, row, network)
     if not run.reason:

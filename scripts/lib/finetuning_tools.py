@@ -82,7 +82,7 @@ def ask_vramcalc(run, c):
 
 
 def ask_accelerate(run, c):
-    """What `accelerate estimate-memory` prints for Adam; it knows full training only."""
+    """What `accelerate estimate-memory` prints for Adam and full training."""
     from accelerate.commands.estimate import estimate_training_usage
 
     if run.method != "full" or run.gpus > 1:

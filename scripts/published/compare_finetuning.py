@@ -11,9 +11,9 @@ A row of which the program at hand lacks a necessary flag is not asked, so more 
 with a newer program; a flag that only refines a command is left out and listed.
 
 Prints in Markdown, for each source, method and one or several GPUs: rows, how many have
-a command, and for allocated, reserved and process memory and the time of a step how many
-were measured, median and mean absolute error and the mean signed error in percent. Then
-how runs ended and whether they were predicted to fit the card, rows within 2 % of it
+a command, and for allocated, reserved and process memory and the time of a step how
+many were measured, median and mean absolute error and the mean signed error in percent.
+Then how runs ended and whether they were predicted to fit the card, rows within 2 % of it
 apart; what commands leave out, and which rows have none and why. `--by-model` adds the
 first table by model, `--rows` each row, `--tools` what other estimators say of the same
 rows where their packages are installed (fitcheck-llm, vramcalc, accelerate, deepspeed).
@@ -37,7 +37,8 @@ import published  # noqa: E402
 from finetuning_runs import ALLOCATED, PROCESS, RESERVED, STEP  # noqa: E402
 
 FIGURES = (ALLOCATED, RESERVED, PROCESS, STEP)
-ENDS = {"ok": "ran", "at_capacity": "ran within 2 % of the card", "oom": "out of memory"}
+ENDS = {"ok": "ran", "at_capacity": "ran within 2 % of the card",
+        "oom": "out of memory"}
 
 
 @functools.cache
@@ -130,8 +131,8 @@ def print_counts(title, reasons):
 def print_rows(runs):
     print("\n| source | model | method | GPUs | batch | tokens | figure | measured | "
           "predicted | error |\n|---|---|---|---|---|---|---|---|---|---|")
-    for run in runs:
-        for figure in (figure for figure in FIGURES if figure in run.truth and run.words):
+    for run in (run for run in runs if run.words):
+        for figure in (figure for figure in FIGURES if figure in run.truth):
             value = predicted(run)[figure]
             print(f"| {run.source} | {run.model} | {run.method} | {run.gpus} | "
                   f"{run.facts['batch']} | {run.facts['tokens']} | {figure} | "

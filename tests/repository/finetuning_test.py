@@ -60,7 +60,7 @@ class Commands(unittest.TestCase):
     def test_asks_for_full_training(self):
         run = run_of({})
         self.assert_asked(
-            run, "predict zoo:mistral_7b --json --batch 4 --seq-len 128",
+            run, "predict zoo:mistral_7b?attention=flash --json --batch 4",
             "--device a100-sxm4-80gb --precision bf16 --torch 2.4",
             "--environment cuda12-lazy --mode training --optimizer adamw --recompute *")
         self.assertEqual(run.truth, {"allocated": 1000, "process": 1600})
@@ -73,6 +73,15 @@ class Commands(unittest.TestCase):
         plain = run_of(LORA, "dropout")
         self.assert_asked(plain, "--lora r=16,targets=q_proj|v_proj")
         self.assertEqual(plain.without, ("--lora dropout=0.1",))
+
+    def test_runs_the_network_as_the_sources_transformers_did(self):
+        old = {"source_path": "scripts/benchmarks/refs/a100_80gb_liger.csv",
+               "attention": "sdpa"}
+        fields = "zoo:mistral_7b?upcast_logits=true&shift_logits=true&repeat_kv=true"
+        self.assert_asked(run_of(old), fields + " ")
+        self.assert_asked(run_of(old, "shift"),
+                          fields.replace("&shift_logits=true", ""))
+        self.assertEqual(run_of(old, "shift").without, ("field shift_logits=true",))
 
     def test_does_not_ask_without_what_is_needed(self):
         self.assertEqual(run_of(QLORA, "--quantize").reason, "--quantize nf4,double")
@@ -94,7 +103,7 @@ class Commands(unittest.TestCase):
                          "method": "lora"})
         self.assertEqual(litgpt.method, "qlora")
         self.assert_asked(litgpt, "nf4,double,keep-input,skip=^$", "type=bf16",
-                          "--kernels chunked-cross-entropy:128")
+                          "--kernels chunked-cross-entropy:4", "--accumulate 2")
 
     def test_shards_trained_weights_in_32_bits_under_autocast(self):
         amp = {"precision": "bfloat16 + amp", "gpus": "2"}
