@@ -5,11 +5,11 @@ train_memory_peft, train_time_lora and train_llm_multi_gpu. A Run has a command,
 why there is none. What the sources' own code does, by their files:
 
 * fms-acceleration 876e2ed, scripts/benchmarks: scenarios*.yaml (LoRA of rank 16,
-  dropout 0.1; `bf16` or `fp16` on for the rows with "+ amp"), defaults.yaml (checkpointing,
-  FlashAttention 2), accelerate.yaml (FSDP 1, FULL_SHARD, BACKWARD_PRE); nf4 with double
-  quantization (framework_plugin_bnb.py). Allocated is rank 0's max_memory_allocated of
-  transformers' memory tracker; process is nvidia-smi's peak less its first reading,
-  averaged over the GPUs (benchmark.py). Weights and adapters: peft 0.12 to 0.14 holds
+  dropout 0.1; `bf16` or `fp16` on for the rows with "+ amp"), defaults.yaml
+  (checkpointing, FlashAttention 2), accelerate.yaml (FSDP 1, FULL_SHARD, BACKWARD_PRE);
+  nf4 with double quantization (framework_plugin_bnb.py). Allocated is rank 0's
+  max_memory_allocated by transformers' memory tracker; process is nvidia-smi's peak
+  less its first reading, averaged over the GPUs (benchmark.py). peft 0.12 to 0.14 holds
   adapters in FP32 (`autocast_adapter_dtype`). `foak` replaces RMSNorm, rotary positions
   and cross entropy and, over quantized weights, LoRA's products; `liger` in addition
   the head with its loss. Where `bf16` is on under FSDP, accelerate 1.0.1 casts trained
@@ -104,6 +104,7 @@ class Run:
     words: tuple = ()
     without: tuple = ()  # What the command leaves out, which the run had.
     reason: str = ""  # Why there is no command.
+    answer: dict | None = None  # What the program said.
 
 
 class Program:

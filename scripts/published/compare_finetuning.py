@@ -2,7 +2,7 @@
 """Compares predictions with published fine-tuning of language models.
 
     scripts/published/compare_finetuning.py TABLE... [--source WORD] [--model WORD]
-        [--by-model] [--rows] [--tools] [--csv FILE]
+        [--by-model] [--rows] [--tools] [--csv FILE] [--answers FILE]
 
 A TABLE is one of train_memory_finetuning.csv.gz, train_memory_peft_l40s.csv,
 train_time_lora_llama2_a100.csv and train_llm_multi_gpu.csv of ../shared/data/runs2026.
@@ -13,10 +13,12 @@ with a newer program; a flag that only refines a command is left out and listed.
 Prints in Markdown, for each source, method and one or several GPUs: rows, how many have
 a command, and for allocated, reserved and process memory and the time of a step how
 many were measured, median and mean absolute error and the mean signed error in percent.
-Then how runs ended and whether they were predicted to fit the card, rows within 2 % of it
-apart; what commands leave out, and which rows have none and why. `--by-model` adds the
+Then how runs ended and whether they were predicted to fit the card, rows within 2 % of
+it apart; what commands leave out, and which rows have none and why. `--by-model` adds the
 first table by model, `--rows` each row, `--tools` what other estimators say of the same
 rows where their packages are installed (fitcheck-llm, vramcalc, accelerate, deepspeed).
+`--answers` keeps what the program answered, so that an interrupted run goes on; a
+program that was built anew is asked again.
 Lengths of litgpt's config_hub and of peft are cuts that most texts do not reach: there
 predictions should be above the measurement.
 """
@@ -24,7 +26,7 @@ predictions should be above the measurement.
 import argparse
 import collections
 import csv
-import functools
+import json
 import pathlib
 import statistics
 import sys
@@ -37,36 +39,56 @@ import published  # noqa: E402
 from finetuning_runs import ALLOCATED, PROCESS, RESERVED, STEP  # noqa: E402
 
 FIGURES = (ALLOCATED, RESERVED, PROCESS, STEP)
+ANSWERED = ("memory", "verdict", "latency")
 ENDS = {"ok": "ran", "at_capacity": "ran within 2 % of the card",
         "oom": "out of memory"}
 
 
-@functools.cache
-def result(words):
-    return foretell.run_json(*words)["results"][0]
+class Answers:
+    """What the program answers, each command asked once; kept in `path` if given."""
+
+    def __init__(self, path=None):
+        self.path, self.known = path, {}
+        if path and path.exists():
+            for line in path.read_text().splitlines():
+                key, answer = json.loads(line)
+                self.known[key] = answer
+
+    def of(self, words):
+        key = " ".join(words)
+        if self.path:
+            built = pathlib.Path(foretell.program("predict")).stat().st_mtime_ns
+            key = f"{built} {key}"
+        if key not in self.known:
+            found = foretell.run_json(*words)["results"][0]
+            self.known[key] = {part: found.get(part) for part in ANSWERED}
+            if self.path:
+                with self.path.open("a") as file:
+                    file.write(json.dumps((key, self.known[key])) + "\n")
+        return self.known[key]
 
 
 def predicted(run):
     """Predicted value by figure."""
-    memory = result(run.words)["memory"]
+    memory = run.answer["memory"]
     figures = {ALLOCATED: memory["allocated_mib"], RESERVED: memory["reserved_mib"],
                PROCESS: memory["total_mib"]}
     if STEP in run.truth:
-        figures[STEP] = result(run.words)["latency"]["ms"]
+        figures[STEP] = run.answer["latency"]["ms"]
     return figures
 
 
 def fits(run):
-    verdict = result(run.words)["verdict"]
+    verdict = run.answer["verdict"]
     return verdict["estimate_mib"] <= verdict["usable_mib"]
 
 
-def ask(runs):
+def ask(runs, answers):
     """Asks every run that has a command; a refusal becomes the reason for none."""
     for run in runs:
         if run.words:
             try:
-                result(run.words)
+                run.answer = answers.of(run.words)
             except foretell.Failure as failure:
                 last = str(failure).splitlines()[-1].split("foretell: error: ")[-1]
                 run.words, run.reason = (), f"refused: {last}"
@@ -117,9 +139,9 @@ def print_verdicts(runs):
     print("\n| how the run ended | rows | predicted to fit | not to fit |\n"
           "|---|---|---|---|")
     for status, words in ENDS.items():
-        answers = [fits(run) for run in judged if run.status == status]
-        print(f"| {words} | {len(answers)} | {sum(answers)} | "
-              f"{len(answers) - sum(answers)} |")
+        verdicts = [fits(run) for run in judged if run.status == status]
+        print(f"| {words} | {len(verdicts)} | {sum(verdicts)} | "
+              f"{len(verdicts) - sum(verdicts)} |")
 
 
 def print_counts(title, reasons):
@@ -181,13 +203,14 @@ def main():
     parser.add_argument("--rows", action="store_true")
     parser.add_argument("--tools", action="store_true")
     parser.add_argument("--csv", type=pathlib.Path)
+    parser.add_argument("--answers", type=pathlib.Path)
     options = parser.parse_args()
     published.need(*options.tables)
     program = finetuning_runs.Program()
     runs = [run for table in options.tables
             for run in finetuning_runs.runs(table, program)
             if options.source in run.source and options.model in run.model]
-    ask(runs)
+    ask(runs, Answers(options.answers))
     print_errors(runs, "source · method · GPUs",
                  lambda run: (run.source, run.method, gpus(run)))
     if options.by_model:

@@ -4,6 +4,7 @@
 import contextlib
 import csv
 import io
+import os
 import pathlib
 import sys
 import tempfile
@@ -147,7 +148,6 @@ class Comparison(unittest.TestCase):
                 writer = csv.DictWriter(file, ROW)
                 writer.writeheader()
                 writer.writerows(rows)
-            compare_finetuning.result.cache_clear()
             printed = io.StringIO()
             with mock.patch.object(foretell, "run_json", answer), \
                     mock.patch.object(finetuning_runs, "Program", Knowing), \
@@ -184,6 +184,20 @@ class Comparison(unittest.TestCase):
         answer = mock.Mock(side_effect=self.answer)
         self.print_of([ROW, ROW], answer=answer)
         self.assertEqual(answer.call_count, 1)
+
+    def test_keeps_answers_of_the_same_program(self):
+        answer = mock.Mock(side_effect=self.answer)
+        with tempfile.TemporaryDirectory() as folder:
+            kept = pathlib.Path(folder, "kept")
+            program = pathlib.Path(folder, "program")
+            program.touch()
+            with mock.patch.object(foretell, "program", lambda _: program):
+                for _ in range(2):
+                    self.print_of([ROW], "--answers", str(kept), answer=answer)
+                self.assertEqual(answer.call_count, 1)
+                os.utime(program, ns=(5, 5))
+                self.print_of([ROW], "--answers", str(kept), answer=answer)
+                self.assertEqual(answer.call_count, 2)
 
 
 class Tools(unittest.TestCase):
