@@ -22,7 +22,10 @@ why there is none. What the sources' own code does, by their files:
   rows' `pure`), gradients zeroed in place; total is allocated memory.
 * litgpt, litgpt/finetune/lora.py and full.py (8641822 for the resource tables, 26857050
   for config_hub): bf16 throughout, adapters too; loss in chunks of 128 tokens; no
-  checkpointing on one GPU. Texts are shorter than config_hub's cut of 512 tokens.
+  checkpointing on one GPU; gradients of several batches are added up. Lightning's
+  BitsandbytesPrecision quantizes every linear layer, the head too; bitsandbytes 0.41
+  and 0.42 keep a 4-bit layer's input. Texts are shorter than config_hub's cut of 512
+  tokens.
 * peft 5d602fd, method_comparison/MetaMathQA: reserved memory; texts up to 768 tokens.
 """
 

@@ -14,13 +14,13 @@ Prints in Markdown, for each source, method and one or several GPUs: rows, how m
 a command, and for allocated, reserved and process memory and the time of a step how
 many were measured, median and mean absolute error and the mean signed error in percent.
 Then how runs ended and whether they were predicted to fit the card, rows within 2 % of
-it apart; what commands leave out, and which rows have none and why. `--by-model` adds the
-first table by model, `--rows` each row, `--tools` what other estimators say of the same
-rows where their packages are installed (fitcheck-llm, vramcalc, accelerate, deepspeed).
-`--answers` keeps what the program answered, so that an interrupted run goes on; a
-program that was built anew is asked again.
-Lengths of litgpt's config_hub and of peft are cuts that most texts do not reach: there
-predictions should be above the measurement.
+it apart; what commands leave out, and which rows have none and why. `--by-model` adds
+the first table by model, `--rows` each row, `--tools` what other estimators say of the
+same rows where their packages are installed (fitcheck-llm, vramcalc, accelerate,
+deepspeed). `--answers` keeps what the program answered, so that an interrupted run goes
+on; a program that was built anew is asked again. Lengths of litgpt's config_hub and of
+peft are cuts that most texts do not reach: there predictions should be above the
+measurement.
 """
 
 import argparse
