@@ -296,8 +296,7 @@ Session ModelOptions::Open(std::optional<std::int64_t> batch) const {
 
 void ModelOptions::WarnOfMissingLocks() const {
   const bool has_files = std::ranges::any_of(
-      models,
-      [](const std::string& name) { return !zoo::IsNetwork(name); });
+      models, [](const std::string& name) { return !zoo::IsNetwork(name); });
   if (is_quiet || sandbox != "auto" || !has_files) return;
   const std::string missing = MissingLocks();
   if (missing.empty()) return;
