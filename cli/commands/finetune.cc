@@ -33,10 +33,10 @@ namespace foretell::cli {
 namespace {
 
 constexpr char kFinetuneExamples[] =
-    "Predicts a training step as people fine-tune: weights in BF16, AdamW,\n"
-    "checkpointed blocks. Every flag of `foretell predict` replaces a part of "
-    "it.\n"
-    "Exit status 1: the step does not fit.\n"
+    "Predicts a training step as transformers' Trainer runs it: AdamW,\n"
+    "checkpointed blocks, weights in BF16; with qlora 4-bit weights, and BF16\n"
+    "autocast as after prepare_model_for_kbit_training. Flags of `foretell\n"
+    "predict` replace parts of it. Exit status 1: the step does not fit.\n"
     "Examples:\n"
     "  foretell finetune zoo:mistral_7b --method qlora --seq-len 4096 --batch "
     "2 "
@@ -54,15 +54,17 @@ constexpr char kBlockLayers[] =
 
 struct FinetuneMethod {
   std::string_view name;
-  std::string_view adapters;  ///< Further keys of --lora.
-  std::string_view weights;   ///< --quantize.
   bool adapts;
+  std::string_view weights;  ///< --quantize.
+  /// prepare_model_for_kbit_training: what is not quantized has 32 bits, and
+  /// runs under autocast.
+  bool for_kbit;
 };
 
 constexpr auto kMethods = std::to_array<FinetuneMethod>({
-    {"full", "", "", false},
-    {"lora", "", "", true},
-    {"qlora", ",kbit", "nf4,double", true},
+    {"full", false, "", false},
+    {"lora", true, "", false},
+    {"qlora", true, "nf4,double", true},
 });
 
 struct FinetuneOptions {
@@ -98,8 +100,10 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
   model.run.mode = Mode::kTraining;
   if (!model.chose_precision && !model.run.autocast) {
     model.run.precision = Precision::kBf16;
+    model.run.autocast = method.for_kbit;
     model.chose_precision = true;
   }
+  loop.loss_in_function = true;
   if (loop.recompute.empty() && !options.no_checkpointing) {
     loop.recompute = "auto";
   }
@@ -107,8 +111,9 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
     loop.quantize = ParseQuantize("--quantize", method.weights);
   }
   if (loop.lora == LoraSpec{} && method.adapts) {
-    loop.lora = ParseLora("--lora", fmt::format("r=16,targets={}{}",
-                                                kBlockLayers, method.adapters));
+    loop.lora =
+        ParseLora("--lora", fmt::format("r=16,targets={}{}", kBlockLayers,
+                                        method.for_kbit ? ",kbit" : ""));
   }
   return model;
 }

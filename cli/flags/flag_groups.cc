@@ -82,6 +82,7 @@ constexpr GroupRow kRows[] = {
     {"--method", kAdvanced},
     {"--mig-rule", kAdvanced},
     {"--no-convert", kAdvanced},
+    {"--loss-in-function", kAdvanced},
     {"--optimizer-in-backward", kAdvanced},
     {"--sandbox", kAdvanced},
     {"--set-to-none", kAdvanced},

@@ -68,6 +68,10 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
   command.add_flag("--optimizer-in-backward", loop.optimizer_in_backward,
                    "Step each parameter as soon as its gradient exists, and "
                    "free the gradient");
+  command.add_flag(
+      "--loss-in-function", loop.loss_in_function,
+      "The loop calls a function that returns the loss, as "
+      "transformers' Trainer: results die before the backward pass");
   command.add_flag("--keep-result", loop.keep_result,
                    "Inference in a loop of y = net(x): the last result lives "
                    "until the next one exists");
@@ -110,6 +114,7 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
   if (loop.optimizer_in_backward) {
     words.emplace_back("--optimizer-in-backward");
   }
+  if (loop.loss_in_function) words.emplace_back("--loss-in-function");
   if (loop.keep_result) words.emplace_back("--keep-result");
   if (loop.accumulation != 1) {
     words.push_back(fmt::format("--accumulate {}", loop.accumulation));

@@ -10,9 +10,9 @@
 namespace foretell::cli {
 
 /// Adds --foreach, --fused, --set-to-none, --late-zero-grad,
-/// --optimizer-in-backward, --keep-result, --accumulate, --trainable, --lora,
-/// --quantize, --input-grad, --recompute, --kernels and --parallel: how a loop
-/// is written. `loop` must outlive the command.
+/// --optimizer-in-backward, --loss-in-function, --keep-result, --accumulate,
+/// --trainable, --lora, --quantize, --input-grad, --recompute, --kernels and
+/// --parallel: how a loop is written. `loop` must outlive the command.
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop);
 
 /// The flags that state or change a default of PyTorch: "--foreach off".

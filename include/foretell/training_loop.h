@@ -33,6 +33,11 @@ struct TrainingLoop {
   /// until those of the next pass exist, as in a loop of `y = net(x)`; a
   /// training loop always does so.
   bool keep_result = false;
+  /// In training the forward pass and the loss stand in a function that returns
+  /// the loss alone, as in transformers' Trainer and Lightning: results die
+  /// before the backward pass. False: they live until those of the next step
+  /// exist.
+  bool loss_in_function = false;
   /// Batches whose gradients are accumulated per run of the optimizer, >= 1.
   int accumulation = 1;
   /// Trains only parameters whose names this regular expression (RE2) matches

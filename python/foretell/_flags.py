@@ -45,6 +45,7 @@ class Options(TypedDict, total=False):
     late_zero_grad: bool
     optimizer_in_backward: bool
     keep_result: bool
+    loss_in_function: bool
     accumulate: int
     trainable: str
     lora: str

@@ -276,6 +276,7 @@ class Tracer {
       for (int batch = 0; batch < TracedBatches(); ++batch) {
         batch_starts_.push_back(recorder_.num_nodes());
         const bool clears = ClearsLate() && batch == 0;
+        marks_results_ = is_last && batch + 1 == TracedBatches();
         ForwardAndBackward(outputs, clears ? &optimizer : nullptr);
       }
       batch_starts_.push_back(recorder_.num_nodes());
@@ -527,6 +528,10 @@ class Tracer {
     DropInputGradients();
     Enter(Phase::kForward, TensorRole::kActivation);
     at::Tensor loss = ForwardAndLoss(outputs);
+    if (options_.loop.loss_in_function) {
+      if (marks_results_) results_ = MarkOutputs(outputs);
+      outputs.clear();
+    }
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     if (cleared != nullptr) Clear(*cleared);
     Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
@@ -550,7 +555,9 @@ class Tracer {
   }
 
   Trace Finish(const std::vector<at::Tensor>& outputs) {
-    std::vector<TraceOutput> results = MarkOutputs(outputs);
+    std::vector<TraceOutput> results = options_.loop.loss_in_function
+                                           ? std::move(results_)
+                                           : MarkOutputs(outputs);
     std::vector<std::string> warnings = program_.warnings(options_.run.mode);
     std::string lengths = LengthsOfTheExample(inputs_);
     if (!lengths.empty()) warnings.push_back(std::move(lengths));
@@ -633,6 +640,8 @@ class Tracer {
   std::vector<at::Tensor> tables_;    ///< Weights of embeddings.
   std::int64_t paged_bytes_ = 0;      ///< Of optimizer states.
   std::string loss_;                  ///< Its name.
+  bool marks_results_ = false;        ///< In the last batch of all.
+  std::vector<TraceOutput> results_;  ///< If they die before the end.
   std::vector<NodeId> batch_starts_;  ///< In the last step, and the end.
   NodeId first_node_ = 0;             ///< Of the last step.
   std::vector<parallel::TrainedParameter> trained_;  ///< In the last step.

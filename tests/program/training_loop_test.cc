@@ -322,6 +322,20 @@ TEST(TrainingLoop, InputsThatRequireGradientsGetOneEachStep) {
   EXPECT_EQ(CountIn(graph, Phase::kBackward, "add_"), 0);
 }
 
+// The result [4,8] of 128 bytes.
+TEST(TrainingLoop, FreesResultsWithTheFunctionOfTheLoss) {
+  const auto result_dies_in = [](const TrainingLoop& loop) {
+    const OperatorGraph graph = TrainInLoop(loop);
+    const NodeId death = DeathOf(graph, graph.outputs()[0]);
+    return death == kNone ? "the next step"
+                          : PhaseName(graph.node(death).phase);
+  };
+  EXPECT_EQ(result_dies_in({}), "the next step");
+  EXPECT_EQ(result_dies_in({.loss_in_function = true}), "forward");
+  EXPECT_EQ(result_dies_in({.loss_in_function = true, .accumulation = 3}),
+            "forward");
+}
+
 TEST(TrainingLoop, RefusesWhatNothingAnswersTo) {
   const auto message_of = [](const TrainingLoop& loop) -> std::string {
     try {
