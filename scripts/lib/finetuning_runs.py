@@ -81,17 +81,18 @@ class Recipe:
     half_adapters: bool = False
     kbit: bool = False  # peft's prepare_model_for_kbit_training
     flags: tuple = ()  # Of training on one GPU.
+    is_trainer: bool = False  # transformers' Trainer: results die with compute_loss.
     chunk: int = 0  # Tokens of a part of the loss; 0: all.
 
 
 RECIPES = {
-    "fms-acceleration": Recipe(nested=True, dropout=0.1),
+    "fms-acceleration": Recipe(nested=True, dropout=0.1, is_trainer=True),
     "fitcheck": Recipe(kbit=True),
     "vramcalc": Recipe(flags=("--set-to-none", "off")),
-    "canifinetune": Recipe(kbit=True),
+    "canifinetune": Recipe(kbit=True, is_trainer=True),
     "litgpt": Recipe(nf4=",keep-input,skip=^$", dropout=0.05, half_adapters=True,
                      flags=("--accumulate", "2"), chunk=128),
-    "axolotl": Recipe(half_adapters=True),
+    "axolotl": Recipe(half_adapters=True, is_trainer=True),
 }
 
 
@@ -270,6 +271,8 @@ def command(run, row, recipe, network, program):
         words += ["--mode", "training", *(recipe.flags if run.gpus == 1 else ()),
                   *(word for flags in needed if flags[0] != "--lora"
                     for word in flags)]
+        if recipe.is_trainer:
+            words += ["--loss-in-function"]
     if "lora" in run.method:
         words += lora_flag(run, recipe, program)
     if run.facts["checkpointing"]:
