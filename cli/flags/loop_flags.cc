@@ -37,7 +37,8 @@ void AddTrainedFlags(CLI::App& command, TrainingLoop& loop) {
       },
       "LoRA adapters, their rank and the layers whose weights' names match: "
       "r=16,targets=q_proj|v_proj; also dropout=0.05, type=bf16, save=lm_head, "
-      "bias=all, dora, kbit, alpha=32 and rslora; nothing else is trained");
+      "bias=all, dora, kbit, alpha=32, rslora, vera and ia3; nothing else is "
+      "trained");
   command.add_option_function<std::string>(
       "--quantize",
       [&loop](const std::string& text) {

@@ -39,7 +39,7 @@ struct AdviceRequest {
   bool normalizes_over_batch = false;
   /// TrainingLoop::trainable as a remedy; empty: no remedy.
   std::string trainable = {};
-  LoraSpec lora = {};  ///< Likewise; rank 0: no remedy.
+  LoraSpec lora = {};  ///< Likewise; the default: no remedy.
   FitLimits limits = {};
 };
 

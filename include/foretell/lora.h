@@ -12,10 +12,17 @@ namespace foretell {
 /// and "lora_only".
 enum class TrainedBiases : std::uint8_t { kNoBias, kEveryBias, kAdaptedBias };
 
-/// Low-rank adapters trained instead of the weights, as peft.LoraConfig and
-/// get_peft_model make them.
+/// What is trained next to a weight.
+enum class AdapterMethod : std::uint8_t {
+  kLora,
+  kIa3,   ///< A vector that scales the layer's result, or its input.
+  kVera,  ///< Vectors around two frozen matrices that all layers share.
+};
+
+/// Adapters trained instead of the weights, as peft.LoraConfig, IA3Config and
+/// VeraConfig have them and get_peft_model makes them.
 struct LoraSpec {
-  int rank = 0;  ///< 0: none.
+  int rank = 0;  ///< 0: no adapters, or those of kIa3, which have none.
   /// Regular expression (RE2) that matches part of the names of the adapted
   /// layers' weights.
   std::string targets = {};
@@ -33,18 +40,23 @@ struct LoraSpec {
   /// prepare_model_for_kbit_training: parameters of 16 bits become f32, and the
   /// results of the first embedding require gradients.
   bool kbit = false;
+  AdapterMethod method = AdapterMethod::kLora;
+  /// Regular expression of those targets of kIa3 whose inputs are scaled
+  /// (feedforward_modules); empty: none.
+  std::string feedforward = {};
 
   bool operator==(const LoraSpec&) const = default;
 };
 
-/// "r=16,targets=q_proj|v_proj,dropout=0.05"; "" of a spec of rank 0.
+/// "r=16,targets=q_proj|v_proj,dropout=0.05"; "" of a default spec.
 std::string ToString(const LoraSpec& spec);
 
 /// Reads what ToString writes, in any order, and the keys alpha=A and rslora,
 /// which change no cost. A comma separates keys only where a lower-case word
 /// follows, up to the end or to a further comma or '=': others belong to an
-/// expression (`h.{1,2}`). Throws Error(kInvalidArgument) that begins with
-/// `flag` and lists the keys.
+/// expression (`h.{1,2}`). Keys must fit the method: IA3 has neither rank nor
+/// dropout nor biases, only LoRA has DoRA. Throws Error(kInvalidArgument) that
+/// begins with `flag` and lists the keys.
 LoraSpec ParseLora(std::string_view flag, std::string_view text);
 
 }  // namespace foretell

@@ -33,7 +33,7 @@ OPTIONS: dict[str, str] = {
     "trainable": "regular expression: only parameters in whose names it is found train",
     "lora": 'adapters, of which alone is trained: "r=16,targets=q_proj|v_proj", and '
             "more keys of peft.LoraConfig: dropout=0.05, type=bf16, save=lm_head, "
-            "bias=all, dora, kbit",
+            "bias=all, dora, kbit, vera, ia3",
     "quantize": 'weights of linear layers in few bits: "nf4", "nf4,double", "int8", '
                 '"gptq:4", "awq:4", "fp8"',
     "input_grad": "True: inputs of floating point require gradients in training",

@@ -52,6 +52,9 @@ ADAPTERS = (
     ("linear", BOTH, "linear0", {"dropout": 0.5, "dora": True}),
     ("linear", BOTH, "linear1", {"dora": True}),
     ("embedding", ALL, "embedding0", {}),
+    ("linear", ALL, "linear", {"ia3": True, "feedforward": "linear1"}),
+    ("linear", ALL, "linear", {"vera": True}),
+    ("linear", BOTH, "linear", {"dropout": 0.5, "vera": True}),
     ("convolution", ALL, "conv0", {}),
     ("convolution", BOTH, "conv0", {"dropout": 0.5}),
 )
@@ -66,11 +69,17 @@ class Census(StorageCensus):
 
 
 def adapted(module, target, keys):
-    config = peft.LoraConfig(
-        r=2, lora_dropout=keys.get("dropout", 0.0),
-        use_dora="dora" in keys,
-        target_modules=[name for name, _ in module.named_children() if target in name],
-        modules_to_save=[keys["save"]] if "save" in keys else None)
+    targets = [name for name, _ in module.named_children() if target in name]
+    dropout = keys.get("dropout", 0.0)
+    if "ia3" in keys:
+        config = peft.IA3Config(target_modules=targets,
+                                feedforward_modules=[keys["feedforward"]])
+    elif "vera" in keys:
+        config = peft.VeraConfig(r=2, target_modules=targets, vera_dropout=dropout)
+    else:
+        config = peft.LoraConfig(
+            r=2, target_modules=targets, lora_dropout=dropout, use_dora="dora" in keys,
+            modules_to_save=[keys["save"]] if "save" in keys else None)
     return peft.get_peft_model(module, config,
                                autocast_adapter_dtype="type" not in keys).train()
 
@@ -78,7 +87,7 @@ def adapted(module, target, keys):
 def census_of(module, x, casts):
     parameters = list(module.parameters())
     with Census() as census:
-        for tensor in (*parameters, x):
+        for tensor in (*parameters, *module.buffers(), x):
             census.count(tensor)
         fixed = census.live
         with torch.autocast("cpu", torch.bfloat16, enabled=casts):
@@ -95,7 +104,7 @@ def census_of(module, x, casts):
 
 
 def flag(target, keys):
-    words = [f"r=2,targets={target}"]
+    words = [f"targets={target}"] if "ia3" in keys else ["r=2", f"targets={target}"]
     words += [name if value is True else f"{name}={value}"
               for name, value in keys.items()]
     return ",".join(words)

@@ -35,6 +35,12 @@ bool ReadType(std::string_view value, LoraSpec& spec) {
          (ByteWidth(spec.type) == 4 || ByteWidth(spec.type) == 2);
 }
 
+template <AdapterMethod method>
+bool ReadMethod(std::string_view /*value*/, LoraSpec& spec) {
+  spec.method = method;
+  return true;
+}
+
 struct LoraKey {
   std::string_view usage;  ///< An example; without '=' the key has no value.
   /// Reads the value; false if it is not one.
@@ -67,6 +73,13 @@ constexpr LoraKey kLoraKeys[] = {
     {"dora", [](std::string_view, LoraSpec& spec) { return spec.dora = true; }},
     {"rslora", [](std::string_view, LoraSpec&) { return true; }},
     {"kbit", [](std::string_view, LoraSpec& spec) { return spec.kbit = true; }},
+    {"vera", &ReadMethod<AdapterMethod::kVera>},
+    {"ia3", &ReadMethod<AdapterMethod::kIa3>},
+    {"feedforward=down_proj",
+     [](std::string_view value, LoraSpec& spec) {
+       spec.feedforward = value;
+       return !value.empty();
+     }},
 };
 
 /// "targets" of "targets=q".
@@ -76,9 +89,11 @@ std::string_view KeyOf(std::string_view word) {
 
 bool BeginsKey(std::string_view piece) {
   const std::string_view key = KeyOf(piece);
-  return !key.empty() && std::ranges::all_of(key, [](char letter) {
-    return (letter >= 'a' && letter <= 'z') || letter == '_';
-  });
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  return !key.empty() && is_letter(key.front()) &&
+         std::ranges::all_of(key, [&](char c) {
+           return is_letter(c) || c == '_' || (c >= '0' && c <= '9');
+         });
 }
 
 std::vector<std::string> LoraWordsOf(std::string_view text) {
@@ -106,6 +121,22 @@ bool ReadWord(std::string_view word, LoraSpec& spec) {
   return row->read(has_value ? word.substr(key.size() + 1) : "", spec);
 }
 
+/// Why the keys do not fit together; empty if they do.
+std::string_view MisfitOf(const LoraSpec& spec) {
+  const bool is_ia3 = spec.method == AdapterMethod::kIa3;
+  if (spec.targets.empty()) return "targets is missing";
+  if (is_ia3 && spec.rank > 0) return "ia3 has no r";
+  if (!is_ia3 && spec.rank == 0) return "r is missing";
+  if (is_ia3 && (spec.dropout > 0 || spec.bias != TrainedBiases::kNoBias)) {
+    return "ia3 has neither dropout nor bias";
+  }
+  if (!is_ia3 && !spec.feedforward.empty()) return "feedforward needs ia3";
+  if (spec.dora && spec.method != AdapterMethod::kLora) {
+    return "ia3 and vera have no dora";
+  }
+  return "";
+}
+
 [[noreturn]] void RefuseLora(std::string_view flag, std::string_view text,
                              std::string_view problem) {
   std::vector<std::string> keys;
@@ -120,8 +151,9 @@ bool ReadWord(std::string_view word, LoraSpec& spec) {
 }  // namespace
 
 std::string ToString(const LoraSpec& spec) {
-  if (spec.rank == 0) return "";
-  std::string text = fmt::format("r={},targets={}", spec.rank, spec.targets);
+  if (spec == LoraSpec{}) return "";
+  std::string text = spec.rank == 0 ? "" : fmt::format("r={},", spec.rank);
+  text += "targets=" + spec.targets;
   if (spec.dropout > 0) text += fmt::format(",dropout={}", spec.dropout);
   if (spec.type != DType::kF32) {
     text += fmt::format(",type={}", DTypeName(spec.type));
@@ -132,6 +164,9 @@ std::string ToString(const LoraSpec& spec) {
   }
   if (spec.dora) text += ",dora";
   if (spec.kbit) text += ",kbit";
+  if (spec.method == AdapterMethod::kVera) text += ",vera";
+  if (spec.method == AdapterMethod::kIa3) text += ",ia3";
+  if (!spec.feedforward.empty()) text += ",feedforward=" + spec.feedforward;
   return text;
 }
 
@@ -144,8 +179,8 @@ LoraSpec ParseLora(std::string_view flag, std::string_view text) {
                            "such value",
                            word));
   }
-  if (spec.rank == 0) RefuseLora(flag, text, "r is missing");
-  if (spec.targets.empty()) RefuseLora(flag, text, "targets is missing");
+  const std::string_view misfit = MisfitOf(spec);
+  if (!misfit.empty()) RefuseLora(flag, text, misfit);
   return spec;
 }
 

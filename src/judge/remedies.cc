@@ -142,9 +142,11 @@ std::vector<RemedyRow> RemediesFor(const AdviceRequest& request,
                     }});
   }
   if (request.lora != LoraSpec{}) {
+    const bool has_rank = request.lora.rank > 0;
     rows.push_back(
-        {fmt::format("LoRA of rank {} on {}", request.lora.rank,
-                     request.lora.targets),
+        {has_rank ? fmt::format("LoRA of rank {} on {}", request.lora.rank,
+                                request.lora.targets)
+                  : "adapters " + ToString(request.lora),
          "trainable", false,
          [lora = request.lora](StepSetup& setup) { setup.loop.lora = lora; }});
   }

@@ -6,12 +6,12 @@
 #include <ATen/ops/conv3d.h>
 #include <ATen/ops/div.h>
 #include <ATen/ops/dropout.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/slice.h>
 #include <ATen/ops/sub.h>
 #include <fmt/core.h>
 
@@ -44,13 +44,6 @@ constexpr AdaptedOperator kAdaptedOperators[] = {
     {"aten::_convolution", AdaptedKind::kConvolution, 0, 1, true},
 };
 
-at::Tensor MakeTrained(const at::Tensor& like, DType type,
-                       at::IntArrayRef shape) {
-  at::Tensor tensor =
-      at::empty(shape, like.options().dtype(ToScalarType(type)));
-  return tensor.set_requires_grad(true);
-}
-
 [[noreturn]] void RefuseAdapter(const AdaptedCall& call, const char* why) {
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{} of '{}' gets no adapter: {}",
@@ -61,23 +54,6 @@ const c10::IValue* ArgumentNamed(const AdaptedCall& call,
                                  const std::string& name) {
   const auto place = call.op.schema().argumentIndexWithName(name);
   return place ? &call.arguments[static_cast<std::size_t>(*place)] : nullptr;
-}
-
-void RequireAdaptable(const LoraSpec& spec, const AdaptedCall& call) {
-  const c10::IValue* const groups = ArgumentNamed(call, "groups");
-  if (groups != nullptr && groups->toInt() != 1) {
-    RefuseAdapter(call, "LoRA of a convolution in groups is not modelled");
-  }
-  const c10::IValue* const transposed = ArgumentNamed(call, "transposed");
-  if (transposed != nullptr && transposed->toBool()) {
-    RefuseAdapter(call, "PEFT adapts no transposed convolution");
-  }
-  const at::Tensor& weight = call.arguments[call.layer.weight].toTensor();
-  if (spec.dora && (std::string(call.layer.name) != "aten::linear" ||
-                    weight.sizes() != call.adapter.weight.sizes() ||
-                    weight.strides() != call.adapter.weight.strides())) {
-    RefuseAdapter(call, "DoRA is modelled for nn.Linear alone");
-  }
 }
 
 /// The layer's own call with other tensors in place of its own and no bias.
@@ -189,6 +165,31 @@ at::Tensor DoraTerm(const LoraSpec& spec, const AdaptedCall& call,
   return at::add(rescaled, added);
 }
 
+/// What VeRA adds to the layer's result. B is frozen, so its operand dies.
+at::Tensor VeraTerm(const LoraSpec& spec, const AdaptedCall& call,
+                    const at::Tensor& input) {
+  const LayerAdapter& adapter = call.adapter;
+  const at::Tensor a = at::slice(adapter.narrow, 1, 0, adapter.weight.size(1));
+  const at::Tensor b = at::slice(adapter.wide, 0, 0, adapter.weight.size(0));
+  at::Tensor low = at::linear(Dropped(spec, input), a);
+  low = at::mul(adapter.low_scale, low);
+  const at::Tensor high = at::linear(low, b);
+  low.reset();
+  return at::mul(adapter.magnitude, high);
+}
+
+at::Tensor TermOf(const LoraSpec& spec, const AdaptedCall& call,
+                  const at::Tensor& input, const at::Tensor& result) {
+  if (spec.method == AdapterMethod::kVera) return VeraTerm(spec, call, input);
+  return spec.dora ? DoraTerm(spec, call, input, result)
+                   : ScaledLowRank(spec, call, input);
+}
+
+/// IA3's vector, which Python multiplies by 1.
+at::Tensor Ia3Scale(const at::Tensor& vector) {
+  return at::mul(vector.flatten(), 1);
+}
+
 }  // namespace
 
 const AdaptedOperator* AdaptedOperatorOf(const c10::OperatorHandle& op) {
@@ -201,27 +202,37 @@ const AdaptedOperator* AdaptedOperatorOf(const c10::OperatorHandle& op) {
   return nullptr;
 }
 
-LayerAdapter MakeLayerAdapter(const LoraSpec& spec,
-                              const NamedTensor& parameter) {
-  const at::Tensor& weight = parameter.tensor;
-  std::vector<std::int64_t> narrow = weight.sizes().vec();
-  narrow[0] = spec.rank;
-  std::vector<std::int64_t> wide(narrow.size(), 1);
-  wide[0] = weight.size(0);
-  wide[1] = spec.rank;
-  LayerAdapter adapter = {.name = parameter.name,
-                          .weight = weight,
-                          .narrow = MakeTrained(weight, spec.type, narrow),
-                          .wide = MakeTrained(weight, spec.type, wide)};
-  if (spec.dora) {
-    adapter.magnitude = MakeTrained(weight, spec.type, {weight.size(0)});
+void RequireAdaptable(const LoraSpec& spec, const AdaptedCall& call) {
+  const c10::IValue* const groups = ArgumentNamed(call, "groups");
+  if (groups != nullptr && groups->toInt() != 1) {
+    RefuseAdapter(call, "LoRA of a convolution in groups is not modelled");
   }
-  return adapter;
+  const c10::IValue* const transposed = ArgumentNamed(call, "transposed");
+  if (transposed != nullptr && transposed->toBool()) {
+    RefuseAdapter(call, "PEFT adapts no transposed convolution");
+  }
+  const at::Tensor& weight = call.arguments[call.layer.weight].toTensor();
+  const bool needs_linear = spec.dora || spec.method != AdapterMethod::kLora;
+  if (needs_linear && (std::string(call.layer.name) != "aten::linear" ||
+                       weight.sizes() != call.adapter.weight.sizes() ||
+                       weight.strides() != call.adapter.weight.strides())) {
+    RefuseAdapter(call, "DoRA, IA3 and VeRA are modelled for nn.Linear alone");
+  }
 }
 
-at::Tensor AdaptedResult(const LoraSpec& spec, AdaptedCall call,
+std::vector<at::Tensor> Ia3Input(const LoraSpec& spec,
+                                 const AdaptedCall& call) {
+  const at::Tensor& vector = call.adapter.narrow;
+  if (spec.method != AdapterMethod::kIa3 || !vector.defined()) return {};
+  const at::Tensor input = call.arguments[call.layer.input].toTensor();
+  at::Tensor scale = Ia3Scale(vector);
+  at::Tensor x = InType(input, vector.scalar_type());
+  at::Tensor scaled = InType(at::mul(x, scale), input.scalar_type());
+  return {std::move(scale), std::move(x), std::move(scaled)};
+}
+
+at::Tensor AdaptedResult(const LoraSpec& spec, const AdaptedCall& call,
                          at::Tensor result) {
-  RequireAdaptable(spec, call);
   const at::ScalarType type = result.scalar_type();
   const at::Tensor input = call.arguments[call.layer.input].toTensor();
   if (call.layer.kind == AdaptedKind::kEmbedding) {
@@ -232,15 +243,24 @@ at::Tensor AdaptedResult(const LoraSpec& spec, AdaptedCall call,
   }
   const bool is_four_bits =
       QuantizedWeights::IsCopiedByAdapters(call.adapter.weight);
-  // bnb.py copies the result, and casts the term before the sum.
+  if (spec.method == AdapterMethod::kIa3) {
+    if (call.adapter.wide.defined()) {
+      const at::Tensor scale = Ia3Scale(call.adapter.wide);
+      result = at::mul(result, scale);
+    }
+    if (is_four_bits) result = result.clone();
+    return InType(result, type);
+  }
+  // bnb.py copies the result, and casts LoRA's term before the sum.
   if (is_four_bits) result = result.clone();
   const at::Tensor x = InType(input, call.adapter.narrow.scalar_type());
-  if (is_four_bits && !spec.dora) {
+  const bool is_vera = spec.method == AdapterMethod::kVera;
+  if (is_four_bits && !spec.dora && !is_vera) {
     return at::add(result, InType(ScaledLowRank(spec, call, x), type));
   }
-  result = at::add(result, spec.dora ? DoraTerm(spec, call, x, result)
-                                     : ScaledLowRank(spec, call, x));
-  return InType(result, type);
+  result = at::add(result, TermOf(spec, call, x, result));
+  result = InType(result, type);
+  return is_vera ? InType(result, input.scalar_type()) : result;
 }
 
 }  // namespace foretell

@@ -5,23 +5,14 @@
 #include <ATen/core/stack.h>
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
+#include <vector>
 
 #include "foretell/lora.h"
-#include "foretell/program.h"
+#include "src/program/layer_adapter.h"
 
 namespace foretell {
 
-/// Which layers may have an adapter.
-enum class AdaptedKind : std::uint8_t {
-  kProduct,
-  kEmbedding,
-  kConvolution,
-};
-
-/// An operator that is such a layer.
+/// An operator that is a layer which may have an adapter.
 struct AdaptedOperator {
   const char* name;
   AdaptedKind kind;
@@ -33,18 +24,6 @@ struct AdaptedOperator {
 /// The row of `op`; null if it is no such layer.
 const AdaptedOperator* AdaptedOperatorOf(const c10::OperatorHandle& op);
 
-/// The trained tensors next to a weight [m, n] or, of a convolution,
-/// [m, n, kernel…].
-struct LayerAdapter {
-  std::string name;  ///< Of the weight.
-  at::Tensor weight;
-  at::Tensor narrow;     ///< [rank, n, kernel…]: A where the input has n.
-  at::Tensor wide;       ///< [m, rank, 1…]: B there.
-  at::Tensor magnitude;  ///< DoRA's, [m]; else undefined.
-  /// The kind of the first layer that read the weight: the only one adapted.
-  std::optional<AdaptedKind> kind = {};
-};
-
 /// A call of a layer that has an adapter.
 struct AdaptedCall {
   const c10::OperatorHandle& op;
@@ -53,18 +32,22 @@ struct AdaptedCall {
   torch::jit::Stack arguments;  ///< Of the layer.
 };
 
-/// The adapters of a parameter, which must have two dimensions or more.
-LayerAdapter MakeLayerAdapter(const LoraSpec& spec,
-                              const NamedTensor& parameter);
+/// Throws Error(kInvalidArgument) for layers that have no adapter in PEFT, or
+/// whose adapter is not modelled: grouped and transposed convolutions, and
+/// anything but nn.Linear with DoRA, IA3 and VeRA.
+void RequireAdaptable(const LoraSpec& spec, const AdaptedCall& call);
+
+/// What IA3 puts in place of a feed-forward layer's input, last, after tensors
+/// that live as long as it (peft/tuners/ia3/layer.py, 0.21); empty for other
+/// layers.
+std::vector<at::Tensor> Ia3Input(const LoraSpec& spec, const AdaptedCall& call);
 
 /// The layer's result with its adapter, from the `result` without: of a linear
 /// layer y + s·B(A(dropout(x))) in the type of y, with x cast to the type of A,
 /// and with DoRA what dora.py computes. Tensors live as long as their names in
 /// Python do (peft/tuners/lora/layer.py, dora.py and variants.py, 0.13 to
-/// 0.21). Throws Error(kInvalidArgument) for layers that have no adapter in
-/// PEFT, or whose adapter is not modelled: grouped and transposed convolutions,
-/// DoRA on anything but nn.Linear.
-at::Tensor AdaptedResult(const LoraSpec& spec, AdaptedCall call,
+/// 0.21; ia3/layer.py and vera/layer.py, 0.21).
+at::Tensor AdaptedResult(const LoraSpec& spec, const AdaptedCall& call,
                          at::Tensor result);
 
 }  // namespace foretell

@@ -46,23 +46,28 @@ bool IsBias(std::string_view name) {
 LoraAdapters::LoraAdapters(const LoraSpec& spec,
                            const ProgramInstance& instance, bool keeps_trained)
     : spec_(spec) {
-  if (spec.rank < 1) {
+  if (spec.rank < 1 && spec.method != AdapterMethod::kIa3) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("LoRA of rank {}, expected at least 1", spec.rank));
   }
   const NamePattern adapted_names(spec.targets);
+  std::vector<NamedTensor> weights;
   for (const NamedTensor& parameter : instance.Parameters()) {
     if (!keeps_trained) parameter.tensor.set_requires_grad(false);
     if (parameter.tensor.dim() >= 2 &&
         adapted_names.IsFoundIn(parameter.name)) {
-      Add(parameter);
+      weights.push_back(parameter);
     }
   }
-  if (adapters_.empty()) {
+  if (weights.empty()) {
     RefuseNames(
         fmt::format("'{}' is found in the name of no matrix of the network: "
                     "LoRA has nothing to adapt",
                     spec.targets));
+  }
+  for (LayerAdapter& adapter : MakeLayerAdapters(spec, weights, parameters_)) {
+    const auto* const storage = adapter.weight.storage().unsafeGetStorageImpl();
+    adapters_.emplace(storage, std::move(adapter));
   }
   SaveCopies(instance);
   TrainBiases(instance);
@@ -70,18 +75,6 @@ LoraAdapters::LoraAdapters(const LoraSpec& spec,
 }
 
 LoraAdapters::~LoraAdapters() { current_adapters = nullptr; }
-
-void LoraAdapters::Add(const NamedTensor& parameter) {
-  LayerAdapter adapter = MakeLayerAdapter(spec_, parameter);
-  parameters_.push_back({parameter.name + ".lora_A", adapter.narrow});
-  parameters_.push_back({parameter.name + ".lora_B", adapter.wide});
-  if (adapter.magnitude.defined()) {
-    parameters_.push_back(
-        {parameter.name + ".lora_magnitude_vector", adapter.magnitude});
-  }
-  adapters_.emplace(parameter.tensor.storage().unsafeGetStorageImpl(),
-                    std::move(adapter));
-}
 
 /// The program's own tensor stands for the copy: it is the one that is read.
 void LoraAdapters::SaveCopies(const ProgramInstance& instance) {
@@ -159,21 +152,27 @@ bool LoraAdapters::Intercept(const c10::OperatorHandle& op,
   const bool needs_gradient =
       self.spec_.kbit && self.IsFirstEmbedding(weight, layer->kind);
   if (adapter == nullptr && !needs_gradient) return false;
-  torch::jit::Stack arguments(
-      stack.begin() + static_cast<std::ptrdiff_t>(first), stack.end());
+  const auto begin = stack.begin() + static_cast<std::ptrdiff_t>(first);
+  std::optional<AdaptedCall> call;
+  std::vector<at::Tensor> held;
+  if (adapter != nullptr) {
+    call.emplace(AdaptedCall{op, *layer, *adapter,
+                             torch::jit::Stack(begin, stack.end())});
+    RequireAdaptable(self.spec_, *call);
+    adapter->kind = layer->kind;
+    self.is_used_ = true;
+    held = Ia3Input(self.spec_, *call);
+    if (!held.empty()) stack[first + layer->input] = held.back();
+  }
   {
     const InsideScope inside;
     op.callBoxed(&stack);
   }
   at::Tensor result = stack.back().toTensor();
   stack.pop_back();
-  if (adapter != nullptr) {
-    adapter->kind = layer->kind;
-    self.is_used_ = true;
+  if (call) {
     const InsideScope inside;  // DoRA reads the layer's own weight once more.
-    result =
-        AdaptedResult(self.spec_, {op, *layer, *adapter, std::move(arguments)},
-                      std::move(result));
+    result = AdaptedResult(self.spec_, *call, std::move(result));
   }
   if (needs_gradient && !result.requires_grad()) result.set_requires_grad(true);
   stack.emplace_back(std::move(result));

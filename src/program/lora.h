@@ -15,9 +15,9 @@
 
 namespace foretell {
 
-/// Low-rank adapters on the layers of an instance, on this thread while it
-/// lives, as peft.get_peft_model puts them there: on linear layers, embeddings
-/// and convolutions without groups, see AdaptedResult. A product with a matrix
+/// Adapters on the layers of an instance, on this thread while it lives, as
+/// peft.get_peft_model puts them there: on linear layers, embeddings and
+/// convolutions without groups, see AdaptedResult. A product with a matrix
 /// (`matmul`, `mm`, `addmm`: what an ONNX file has, and GPT-2's Conv1D) is such
 /// a layer, with the matrix as it lies or transposed. A matrix that both an
 /// embedding and a product read is adapted where it is read first.
@@ -34,8 +34,7 @@ class LoraAdapters {
   LoraAdapters(const LoraAdapters&) = delete;
   LoraAdapters& operator=(const LoraAdapters&) = delete;
 
-  /// What the instance has not: "fc.weight.lora_A" and "fc.weight.lora_B" of
-  /// every adapted weight, with DoRA "fc.weight.lora_magnitude_vector", and the
+  /// What the instance has not: the adapters (MakeLayerAdapters), and the
   /// frozen "head.weight.original" of every parameter whose copy is trained.
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
 
@@ -48,7 +47,6 @@ class LoraAdapters {
   void RequireUse() const;
 
  private:
-  void Add(const NamedTensor& parameter);
   /// Adds the originals of the parameters that `spec.save` names, and trains
   /// these.
   void SaveCopies(const ProgramInstance& instance);

@@ -16,7 +16,8 @@ TEST(LoraSpec, ReadsWhatItWrites) {
        {"r=16,targets=q_proj|v_proj", "r=1,targets=h.{1,2}",
         "r=8,targets=[q,k],dropout=0.05",
         "r=8,targets=q,type=bf16,save=lm_head|embed,bias=lora_only",
-        "r=8,targets=q,bias=all,dora,kbit"}) {
+        "r=8,targets=q,bias=all,dora,kbit", "r=8,targets=q,vera",
+        "targets=k|down,ia3,feedforward=down"}) {
     EXPECT_EQ(ToString(Parsed(text)), text);
   }
   EXPECT_EQ(ToString(LoraSpec{}), "");
@@ -46,7 +47,9 @@ TEST(LoraSpec, RefusesOtherTexts) {
         "r=16,targets=q,droput=0.1", "r=16,targets=q,dropout=1",
         "r=16,targets=q,dropout=0,1", "r=16,targets=q,type=f64",
         "r=16,targets=q,type=i32", "r=16,targets=q,bias=some",
-        "r=16,targets=q,dora=true", "r=16,targets=q,save", "r=16,targets=q,"}) {
+        "r=16,targets=q,dora=true", "r=16,targets=q,save", "r=16,targets=q,",
+        "r=16,targets=q,ia3", "targets=q,ia3,dropout=0.1",
+        "r=16,targets=q,feedforward=q", "r=16,targets=q,vera,dora"}) {
     SCOPED_TRACE(text);
     try {
       Parsed(text);

@@ -41,7 +41,7 @@ OperatorGraph Adapt(const program_test::Network& network,
 
 OperatorGraph AdaptLinear(LoraSpec lora, const std::string& trainable = "",
                           Precision precision = Precision::kFp32) {
-  lora.rank = 2;
+  lora.rank = lora.method == AdapterMethod::kIa3 ? 0 : 2;
   if (lora.targets.empty()) lora.targets = "linear0";
   return Adapt(Simple([](Layers& l) {
                  return Chain({l.Linear(16, 32),
@@ -180,6 +180,26 @@ TEST(Adapters, OfDoraWithDropoutRunTheLayerAgain) {
   EXPECT_EQ(CountOf(graph, Phase::kForward, "linear"), 3 + 2 + 2);
 }
 
+// Of the first layer one for each of 32 results, of the second one for each of
+// 32 inputs.
+TEST(Adapters, OfIa3AreAVectorForEachLayer) {
+  LoraSpec spec = {.targets = "linear",
+                   .method = AdapterMethod::kIa3,
+                   .feedforward = "linear1"};
+  const OperatorGraph graph = AdaptLinear(spec);
+  EXPECT_EQ(GradientsOf(graph), 4 * (32 + 32));
+  EXPECT_EQ(CountOf(graph, Phase::kForward, "linear"), 2);
+}
+
+// Next to the shared [2,32] and [32,2], 2 + 32 and 2 + 8 numbers are trained.
+TEST(Adapters, OfVeraShareTheirMatrices) {
+  const OperatorGraph graph =
+      AdaptLinear({.targets = "linear", .method = AdapterMethod::kVera});
+  EXPECT_EQ(GradientsOf(graph), 4 * (2 + 32 + 2 + 8));
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kParameter),
+            kWeights + 4 * (2 * 32 + 32 * 2 + 2 + 32 + 2 + 8));
+}
+
 TEST(Adapters, OfAnEmbeddingAreARowForEachWordAndAProduct) {
   const OperatorGraph graph = Adapt(
       WordsNetwork(), kWords, {.lora = {.rank = 2, .targets = "embedding"}});
@@ -247,7 +267,7 @@ TEST(Adapters, AreRefusedWherePeftHasNone) {
                         "in groups"));
   EXPECT_THAT(AdapterError(WordsNetwork(), kWords,
                            {.rank = 2, .targets = "embedding", .dora = true}),
-              HasSubstr("DoRA is modelled for nn.Linear alone"));
+              HasSubstr("DoRA, IA3 and VeRA are modelled for nn.Linear alone"));
   EXPECT_THAT(AdapterError(WordsNetwork(), kWords,
                            {.rank = 2, .targets = "linear", .save = "head"}),
               HasSubstr("LoRA has nothing to save"));

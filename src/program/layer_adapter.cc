@@ -1,0 +1,118 @@
+#include "src/program/layer_adapter.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+
+#include "src/program/name_pattern.h"
+
+namespace foretell {
+namespace {
+
+at::Tensor MakeTrained(const LoraSpec& spec, const at::Tensor& like,
+                       at::IntArrayRef shape) {
+  at::Tensor tensor =
+      at::empty(shape, like.options().dtype(ToScalarType(spec.type)));
+  return tensor.set_requires_grad(true);
+}
+
+LayerAdapter MakeLora(const LoraSpec& spec, const NamedTensor& parameter) {
+  const at::Tensor& weight = parameter.tensor;
+  std::vector<std::int64_t> narrow = weight.sizes().vec();
+  narrow[0] = spec.rank;
+  std::vector<std::int64_t> wide(narrow.size(), 1);
+  wide[0] = weight.size(0);
+  wide[1] = spec.rank;
+  LayerAdapter adapter = {.name = parameter.name,
+                          .weight = weight,
+                          .narrow = MakeTrained(spec, weight, narrow),
+                          .wide = MakeTrained(spec, weight, wide)};
+  if (spec.dora) {
+    adapter.magnitude = MakeTrained(spec, weight, {weight.size(0)});
+  }
+  return adapter;
+}
+
+LayerAdapter MakeIa3(const LoraSpec& spec, const NamedTensor& parameter) {
+  const at::Tensor& weight = parameter.tensor;
+  LayerAdapter adapter = {.name = parameter.name, .weight = weight};
+  if (!spec.feedforward.empty() &&
+      NamePattern(spec.feedforward).IsFoundIn(parameter.name)) {
+    adapter.narrow = MakeTrained(spec, weight, {1, weight.size(1)});
+  } else {
+    adapter.wide = MakeTrained(spec, weight, {weight.size(0), 1});
+  }
+  return adapter;
+}
+
+/// VeRA's matrices, large enough for every one of `weights`.
+LayerAdapter MakeShared(const LoraSpec& spec,
+                        const std::vector<NamedTensor>& weights) {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  for (const NamedTensor& weight : weights) {
+    m = std::max(m, weight.tensor.size(0));
+    n = std::max(n, weight.tensor.size(1));
+  }
+  const at::Tensor& like = weights.front().tensor;
+  return {
+      .narrow =
+          MakeTrained(spec, like, {spec.rank, n}).set_requires_grad(false),
+      .wide = MakeTrained(spec, like, {m, spec.rank}).set_requires_grad(false)};
+}
+
+LayerAdapter MakeVera(const LoraSpec& spec, const NamedTensor& parameter,
+                      const LayerAdapter& shared) {
+  const at::Tensor& weight = parameter.tensor;
+  return {.name = parameter.name,
+          .weight = weight,
+          .narrow = shared.narrow,
+          .wide = shared.wide,
+          .magnitude = MakeTrained(spec, weight, {weight.size(0)}),
+          .low_scale = MakeTrained(spec, weight, {spec.rank})};
+}
+
+/// PEFT's name of an adapter's tensor.
+struct AdapterName {
+  AdapterMethod method;
+  at::Tensor LayerAdapter::*tensor;
+  const char* name;
+};
+
+constexpr AdapterName kAdapterNames[] = {
+    {AdapterMethod::kLora, &LayerAdapter::narrow, ".lora_A"},
+    {AdapterMethod::kLora, &LayerAdapter::wide, ".lora_B"},
+    {AdapterMethod::kLora, &LayerAdapter::magnitude, ".lora_magnitude_vector"},
+    {AdapterMethod::kIa3, &LayerAdapter::narrow, ".ia3_l"},
+    {AdapterMethod::kIa3, &LayerAdapter::wide, ".ia3_l"},
+    {AdapterMethod::kVera, &LayerAdapter::low_scale, ".vera_lambda_d"},
+    {AdapterMethod::kVera, &LayerAdapter::magnitude, ".vera_lambda_b"},
+};
+
+}  // namespace
+
+std::vector<LayerAdapter> MakeLayerAdapters(
+    const LoraSpec& spec, const std::vector<NamedTensor>& weights,
+    std::vector<NamedTensor>& parameters) {
+  LayerAdapter shared;
+  if (spec.method == AdapterMethod::kVera && !weights.empty()) {
+    shared = MakeShared(spec, weights);
+    parameters.push_back({"vera_A", shared.narrow});
+    parameters.push_back({"vera_B", shared.wide});
+  }
+  std::vector<LayerAdapter> adapters;
+  for (const NamedTensor& weight : weights) {
+    adapters.push_back(
+        spec.method == AdapterMethod::kVera  ? MakeVera(spec, weight, shared)
+        : spec.method == AdapterMethod::kIa3 ? MakeIa3(spec, weight)
+                                             : MakeLora(spec, weight));
+    for (const AdapterName& row : kAdapterNames) {
+      const at::Tensor& tensor = adapters.back().*row.tensor;
+      if (row.method != spec.method || !tensor.defined()) continue;
+      parameters.push_back({weight.name + row.name, tensor});
+    }
+  }
+  return adapters;
+}
+
+}  // namespace foretell
