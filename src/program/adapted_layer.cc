@@ -6,6 +6,7 @@
 #include <ATen/ops/conv3d.h>
 #include <ATen/ops/div.h>
 #include <ATen/ops/dropout.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/linear.h>
@@ -148,13 +149,22 @@ at::Tensor ResultWithoutBias(const AdaptedCall& call, const at::Tensor& input,
   return bias.isNone() ? result : at::sub(result, bias.toTensor());
 }
 
+/// What dequantize_module_weight returns: a new tensor if bitsandbytes holds
+/// the weight in 4 bits, otherwise the weight.
+at::Tensor WholeWeight(const at::Tensor& weight) {
+  return QuantizedWeights::IsCopiedByAdapters(weight)
+             ? at::empty(weight.sizes(), weight.options())
+             : weight;
+}
+
 /// What DoRA adds to the layer's result. All names live until it returns, as
 /// those of DoraLinearLayer.forward do.
 at::Tensor DoraTerm(const LoraSpec& spec, const AdaptedCall& call,
                     const at::Tensor& input, const at::Tensor& result) {
   const at::Tensor x = Dropped(spec, input);
   const at::Tensor product = InType(AdaptersProduct(call), x.scalar_type());
-  const at::Tensor weight = InType(call.adapter.weight, x.scalar_type());
+  const at::Tensor weight =
+      InType(WholeWeight(call.adapter.weight), x.scalar_type());
   const at::Tensor norms = DirectionNorms(weight, product.detach());
   const at::Tensor scale = at::div(call.adapter.magnitude, norms).view({1, -1});
   const at::Tensor low_rank = LowRank(call, x);

@@ -175,6 +175,24 @@ TEST(Adapters, OfDoraHoldTheirProductInFullSize) {
             4 * (16 * 16 + 16 * 2 + 16 * 32 + 32));
 }
 
+TEST(Adapters, OfDoraOnFourBitsReadAWeightThatWasMadeWhole) {
+  const auto adapted = [](bool dora) {
+    return Adapt(Simple([](Layers& l) {
+                   return Chain({l.Linear(16, 32), l.Linear(32, 8)});
+                 }),
+                 {"x", {DType::kF32, {4, 16}}},
+                 {.lora = {.rank = 2, .targets = "linear0", .dora = dora},
+                  .quantize = ParseQuantize("--quantize", "nf4")},
+                 Precision::kBf16);
+  };
+  const OperatorGraph graph = adapted(true);
+  const OperatorGraph plain = adapted(false);
+  EXPECT_EQ(CountOf(graph, Phase::kForward, "empty"),
+            CountOf(plain, Phase::kForward, "empty") + 1);
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kBuffer),
+            BytesOfRole(plain, TensorRole::kBuffer));
+}
+
 TEST(Adapters, OfDoraWithDropoutRunTheLayerAgain) {
   const OperatorGraph graph = AdaptLinear({.dropout = 0.5, .dora = true});
   EXPECT_EQ(CountOf(graph, Phase::kForward, "linear"), 3 + 2 + 2);
