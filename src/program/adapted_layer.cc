@@ -22,7 +22,7 @@
 
 #include "foretell/error.h"
 #include "src/program/quantized_weights.h"
-#include "src/program/weight_products.h"
+#include "src/program/weighted_operators.h"
 
 namespace foretell {
 namespace {
@@ -31,19 +31,6 @@ namespace {
 constexpr double kScaling = 2.0;
 /// Number of the bias among the arguments of `linear` and of convolutions.
 constexpr std::size_t kBiasArgument = 2;
-
-constexpr AdaptedOperator kAdaptedOperators[] = {
-    {"aten::linear", AdaptedKind::kProduct, 0, 1, true},
-    {"aten::matmul", AdaptedKind::kProduct, 0, 1, false},
-    {"aten::mm", AdaptedKind::kProduct, 0, 1, false},
-    {"aten::addmm", AdaptedKind::kProduct, 1, 2, false},
-    {"aten::embedding", AdaptedKind::kEmbedding, 1, 0, false},
-    {"aten::conv1d", AdaptedKind::kConvolution, 0, 1, true},
-    {"aten::conv2d", AdaptedKind::kConvolution, 0, 1, true},
-    {"aten::conv3d", AdaptedKind::kConvolution, 0, 1, true},
-    {"aten::convolution", AdaptedKind::kConvolution, 0, 1, true},
-    {"aten::_convolution", AdaptedKind::kConvolution, 0, 1, true},
-};
 
 [[noreturn]] void RefuseAdapter(const AdaptedCall& call, const char* why) {
   throw Error(ErrorCode::kInvalidArgument,
@@ -62,7 +49,7 @@ at::Tensor CallWith(AdaptedCall call, const at::Tensor& input,
                     const at::Tensor& weight) {
   call.arguments[call.layer.input] = input;
   call.arguments[call.layer.weight] = weight;
-  if (call.layer.kind == AdaptedKind::kConvolution) {
+  if (call.layer.kind == WeightUse::kConvolution) {
     call.arguments[kBiasArgument] = c10::IValue();
   }
   call.op.callBoxed(&call.arguments);
@@ -90,10 +77,10 @@ bool MeetsNarrow(const AdaptedCall& call) {
 }
 
 at::Tensor Lowered(const AdaptedCall& call, const at::Tensor& input) {
-  if (call.layer.kind == AdaptedKind::kConvolution) {
+  if (call.layer.kind == WeightUse::kConvolution) {
     return CallWith(call, input, call.adapter.narrow);
   }
-  if (call.layer.kind == AdaptedKind::kEmbedding) {
+  if (call.layer.kind == WeightUse::kEmbedding) {
     return CallWith(call, input, call.adapter.wide);
   }
   return MeetsNarrow(call) ? at::linear(input, call.adapter.narrow)
@@ -101,7 +88,7 @@ at::Tensor Lowered(const AdaptedCall& call, const at::Tensor& input) {
 }
 
 at::Tensor Raised(const AdaptedCall& call, const at::Tensor& low) {
-  if (call.layer.kind == AdaptedKind::kConvolution) {
+  if (call.layer.kind == WeightUse::kConvolution) {
     return ConvolvePoints(low, call.adapter.wide);
   }
   return MeetsNarrow(call) ? at::linear(low, call.adapter.wide)
@@ -202,16 +189,6 @@ at::Tensor Ia3Scale(const at::Tensor& vector) {
 
 }  // namespace
 
-const AdaptedOperator* AdaptedOperatorOf(const c10::OperatorHandle& op) {
-  const std::string& overload = op.operator_name().overload_name;
-  // conv2d.padding has its padding as a word.
-  if (!overload.empty() && overload != "padding") return nullptr;
-  for (const AdaptedOperator& row : kAdaptedOperators) {
-    if (op.operator_name().name == row.name) return &row;
-  }
-  return nullptr;
-}
-
 void RequireAdaptable(const LoraSpec& spec, const AdaptedCall& call) {
   const c10::IValue* const groups = ArgumentNamed(call, "groups");
   if (groups != nullptr && groups->toInt() != 1) {
@@ -245,7 +222,7 @@ at::Tensor AdaptedResult(const LoraSpec& spec, const AdaptedCall& call,
                          at::Tensor result) {
   const at::ScalarType type = result.scalar_type();
   const at::Tensor input = call.arguments[call.layer.input].toTensor();
-  if (call.layer.kind == AdaptedKind::kEmbedding) {
+  if (call.layer.kind == WeightUse::kEmbedding) {
     // Without dropout; the term has a name until the layer returns.
     const at::Tensor term = ScaledLowRank({}, call, input);
     result = at::add(result, term);

@@ -9,25 +9,14 @@
 
 #include "foretell/lora.h"
 #include "src/program/layer_adapter.h"
+#include "src/program/weighted_operators.h"
 
 namespace foretell {
-
-/// An operator that is a layer which may have an adapter.
-struct AdaptedOperator {
-  const char* name;
-  AdaptedKind kind;
-  std::size_t input;  ///< Number of the argument.
-  std::size_t weight;
-  bool transposes;  ///< Reads a matrix as [out, in].
-};
-
-/// The row of `op`; null if it is no such layer.
-const AdaptedOperator* AdaptedOperatorOf(const c10::OperatorHandle& op);
 
 /// A call of a layer that has an adapter.
 struct AdaptedCall {
   const c10::OperatorHandle& op;
-  const AdaptedOperator& layer;
+  const WeightedOperator& layer;
   const LayerAdapter& adapter;
   torch::jit::Stack arguments;  ///< Of the layer.
 };

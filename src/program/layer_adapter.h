@@ -9,15 +9,9 @@
 
 #include "foretell/lora.h"
 #include "foretell/program.h"
+#include "src/program/weighted_operators.h"
 
 namespace foretell {
-
-/// Which layers may have an adapter.
-enum class AdaptedKind : std::uint8_t {
-  kProduct,
-  kEmbedding,
-  kConvolution,
-};
 
 /// The tensors next to a weight [m, n] or, of a convolution, [m, n, kernel…].
 struct LayerAdapter {
@@ -32,7 +26,7 @@ struct LayerAdapter {
   at::Tensor magnitude = {};  ///< DoRA's, or VeRA's lambda_b: [m].
   at::Tensor low_scale = {};  ///< VeRA's lambda_d: [rank].
   /// The kind of the first layer that read the weight: the only one adapted.
-  std::optional<AdaptedKind> kind = {};
+  std::optional<WeightUse> kind = {};
 };
 
 /// Makes the adapters of `weights`, which must have two dimensions or more, and

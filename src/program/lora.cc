@@ -121,7 +121,7 @@ void LoraAdapters::RequireUse() const {
                   spec_.targets));
 }
 
-LayerAdapter* LoraAdapters::Find(const at::Tensor& weight, AdaptedKind kind) {
+LayerAdapter* LoraAdapters::Find(const at::Tensor& weight, WeightUse kind) {
   if (!weight.defined() || !weight.has_storage()) return nullptr;
   const auto found = adapters_.find(weight.storage().unsafeGetStorageImpl());
   if (found == adapters_.end()) return nullptr;
@@ -131,9 +131,8 @@ LayerAdapter* LoraAdapters::Find(const at::Tensor& weight, AdaptedKind kind) {
   return is_whole && adapter.kind.value_or(kind) == kind ? &adapter : nullptr;
 }
 
-bool LoraAdapters::IsFirstEmbedding(const at::Tensor& weight,
-                                    AdaptedKind kind) {
-  if (kind != AdaptedKind::kEmbedding) return false;
+bool LoraAdapters::IsFirstEmbedding(const at::Tensor& weight, WeightUse kind) {
+  if (kind != WeightUse::kEmbedding) return false;
   const c10::StorageImpl* const storage =
       weight.storage().unsafeGetStorageImpl();
   if (first_embedding_ == nullptr) first_embedding_ = storage;
@@ -143,7 +142,7 @@ bool LoraAdapters::IsFirstEmbedding(const at::Tensor& weight,
 bool LoraAdapters::Intercept(const c10::OperatorHandle& op,
                              torch::jit::Stack& stack) {
   if (current_adapters == nullptr || is_inside) return false;
-  const AdaptedOperator* const layer = AdaptedOperatorOf(op);
+  const WeightedOperator* const layer = WeightedOperatorOf(op);
   if (layer == nullptr) return false;
   LoraAdapters& self = *current_adapters;
   const std::size_t first = stack.size() - op.schema().arguments().size();

@@ -53,10 +53,10 @@ class LoraAdapters {
   void TrainBiases(const ProgramInstance& instance) const;
   /// The adapter of a weight or of its transposition in a layer of `kind`; null
   /// without.
-  LayerAdapter* Find(const at::Tensor& weight, AdaptedKind kind);
+  LayerAdapter* Find(const at::Tensor& weight, WeightUse kind);
   /// Whether a layer of `kind` with `weight` is the network's first embedding,
   /// that of the words.
-  bool IsFirstEmbedding(const at::Tensor& weight, AdaptedKind kind);
+  bool IsFirstEmbedding(const at::Tensor& weight, WeightUse kind);
 
   LoraSpec spec_;
   std::unordered_map<const c10::StorageImpl*, LayerAdapter> adapters_;

@@ -9,7 +9,7 @@
 
 #include "foretell/error.h"
 #include "src/program/name_pattern.h"
-#include "src/program/weight_products.h"
+#include "src/program/weighted_operators.h"
 
 namespace foretell {
 namespace {
@@ -35,8 +35,9 @@ std::map<StorageId, MatrixReaders> MatricesOf(const OperatorGraph& graph) {
 /// The input of `node` that is its weight; none if it is no product.
 std::optional<ValueId> WeightOf(const Node& node) {
   constexpr std::string_view kNamespace = "aten::";
-  for (const WeightProduct& row : kWeightProducts) {
-    if (std::string_view(row.name).substr(kNamespace.size()) != node.target) {
+  for (const WeightedOperator& row : kWeightedOperators) {
+    if (row.kind != WeightUse::kProduct ||
+        std::string_view(row.name).substr(kNamespace.size()) != node.target) {
       continue;
     }
     if (row.weight < node.inputs.size()) return node.inputs[row.weight];

@@ -22,7 +22,7 @@
 
 #include <string>
 
-#include "src/program/weight_products.h"
+#include "src/program/weighted_operators.h"
 
 namespace foretell {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "foretell/error.h"
 #include "src/program/quantized_product.h"
-#include "src/program/weight_products.h"
+#include "src/program/weighted_operators.h"
 
 namespace foretell {
 namespace {
@@ -142,8 +142,8 @@ bool QuantizedWeights::IsCopiedByAdapters(const at::Tensor& weight) {
 bool QuantizedWeights::Intercept(const c10::OperatorHandle& op,
                                  torch::jit::Stack& stack) {
   if (current_weights == nullptr) return false;
-  const WeightProduct* const product = WeightProductOf(op);
-  if (product == nullptr) return false;
+  const WeightedOperator* const product = WeightedOperatorOf(op);
+  if (product == nullptr || product->kind != WeightUse::kProduct) return false;
   const std::size_t num_arguments = op.schema().arguments().size();
   const std::size_t first = stack.size() - num_arguments;
   const at::Tensor matrix = stack[first + product->weight].toTensor();
