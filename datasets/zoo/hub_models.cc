@@ -22,7 +22,8 @@ const nlohmann::json& HubRows() {
   static const nlohmann::json kRows = [] {
     nlohmann::json rows = nlohmann::json::array();
     for (const EmbeddedFile& file : ArchitectureFiles()) {
-      for (auto& row : ParseJson(file.bytes, file.path).at("models")) {
+      nlohmann::json document = ParseJson(file.bytes, file.path);
+      for (nlohmann::json& row : document.at("models")) {
         rows.push_back(std::move(row));
       }
     }

@@ -17,6 +17,7 @@
 #include <torch/nn/modules/embedding.h>
 
 #include <array>
+#include <utility>
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/llama_attention.h"
@@ -143,6 +144,7 @@ class Llama final : public Network {
     }
     y = norm_->forward(y);
     if (is_training() && LossHasHead()) return {y};
+    if (is_training()) states_ = y;
     y = Logits(y);
     if (config_.phase != "prefill") return {y};
     return {y, pass.cache};
@@ -153,6 +155,9 @@ class Llama final : public Network {
       const std::vector<at::Tensor>& outputs) const override {
     const at::Tensor& logits = outputs.front();
     const at::Tensor& tokens = inputs.front();
+    // transformers computes the loss in `forward`, whose last states have names
+    // until it returns.
+    const at::Tensor states = std::move(states_);
     if (LossHasHead()) {
       return CrossEntropyOfStates(
           logits, config_.tied_head ? words_->weight : head_->weight, tokens);
@@ -235,6 +240,7 @@ class Llama final : public Network {
   torch::nn::Embedding positions_ = nullptr;  ///< If they are learned.
   at::Tensor frequencies_;
   std::vector<std::shared_ptr<LlamaBlock>> blocks_;
+  mutable at::Tensor states_;  ///< The last ones, from Run to Loss.
   std::shared_ptr<TokenNorm> norm_;
   Dense head_ = nullptr;
 };

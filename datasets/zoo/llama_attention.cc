@@ -183,6 +183,13 @@ at::Tensor GroupedAttention::Attend(const States& states,
   at::Tensor q = states.q;
   at::Tensor k = states.k;
   at::Tensor v = states.v;
+  if (config_.attention == "flash" && q.scalar_type() == at::kFloat) {
+    // As _flash_attention_forward of transformers, which has no 32-bit kernel.
+    const at::ScalarType type = (qkv_ ? qkv_ : q_)->weight.scalar_type();
+    q = q.to(type);
+    k = k.to(type);
+    v = v.to(type);
+  }
   const bool repeats = config_.repeat_kv || mask.defined();
   if (repeats) {
     k = RepeatKeyHeads(k, groups);

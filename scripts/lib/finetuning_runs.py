@@ -276,7 +276,7 @@ def command(run, row, recipe, network, program):
     if "lora" in run.method:
         words += lora_flag(run, recipe, program)
     if run.facts["checkpointing"]:
-        words += ["--recompute", "*"]
+        words += ["--recompute", "auto"]
     if "fused" in row.get("optimizer", ""):
         words += ["--fused", "on"]
     if run.gpus > 1:

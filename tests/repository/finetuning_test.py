@@ -64,7 +64,7 @@ class Commands(unittest.TestCase):
             run, "predict zoo:mistral_7b?attention=flash --json --batch 4",
             "--device a100-sxm4-80gb --precision bf16 --torch 2.4",
             "--environment cuda12-lazy --mode training --optimizer adamw",
-            "--loss-in-function --recompute *")
+            "--loss-in-function --recompute auto")
         self.assertEqual(run.truth, {"allocated": 1000, "process": 1600})
         self.assertNotIn("--lora", run.words)
 
