@@ -100,7 +100,7 @@ std::vector<std::string> LoraWordsOf(std::string_view text) {
   std::vector<std::string> words;
   while (true) {
     const std::string_view piece = text.substr(0, text.find(','));
-    if (words.empty() || BeginsKey(piece)) {
+    if (words.empty() || piece.empty() || BeginsKey(piece)) {
       words.emplace_back(piece);
     } else {
       words.back().append(",").append(piece);

@@ -1,5 +1,6 @@
 #include "src/program/lora.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
 #include <fmt/core.h>
 
@@ -141,7 +142,10 @@ bool LoraAdapters::IsFirstEmbedding(const at::Tensor& weight, WeightUse kind) {
 
 bool LoraAdapters::Intercept(const c10::OperatorHandle& op,
                              torch::jit::Stack& stack) {
-  if (current_adapters == nullptr || is_inside) return false;
+  // The backward pass multiplies by the same matrices, without gradients.
+  if (current_adapters == nullptr || is_inside || !at::GradMode::is_enabled()) {
+    return false;
+  }
   const WeightedOperator* const layer = WeightedOperatorOf(op);
   if (layer == nullptr) return false;
   LoraAdapters& self = *current_adapters;

@@ -656,6 +656,10 @@ std::set<std::string> NamesToQuantize(const Program& program,
   TraceOptions plain = options;
   plain.loop = {};
   plain.run.mode = Mode::kInference;
+  plain.run.grad_mode = false;
+  // Products read the matrices themselves, not their casts.
+  plain.run.precision = UncastPrecision(options.run);
+  plain.run.autocast = false;
   return LayersToQuantize(Tracer(program, inputs, plain, {}).Run().graph,
                           options.loop.quantize);
 }

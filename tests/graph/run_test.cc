@@ -65,7 +65,7 @@ TEST(Run, RefusesWhatIsNotARun) {
   expect_refused("[]", "run.json");
   expect_refused("{}", "autocast is missing");
   expect_refused(Edited("inference", "dreams"), "mode is 'dreams'");
-  expect_refused(Edited("sgd", "lion"), "optimizer is 'lion'");
+  expect_refused(Edited("sgd", "lars"), "optimizer is 'lars'");
   expect_refused(Edited("2.9", "newest"), "torch is 'newest'");
   expect_refused(Edited("python", "rust"), "host is 'rust'");
   expect_refused(Edited("false", "0"), "autocast is 0");
@@ -89,7 +89,7 @@ TEST(Run, TakesTheStepFromTheGraph) {
                                 .optimizer = Optimizer::kAdam,
                                 .channels_last = true,
                                 .host = Host::kCpp}));
-  EXPECT_EQ(RunOf({.optimizer = "lion"}, {}).optimizer, Optimizer::kSgd);
+  EXPECT_EQ(RunOf({.optimizer = "lars"}, {}).optimizer, Optimizer::kSgd);
   EXPECT_TRUE(RunOf({.grad_mode = true}, {}).grad_mode);
   EXPECT_FALSE(RunOf({}, kRecorded).grad_mode);
   EXPECT_FALSE(RunOf({}, {.channels_last = true}).channels_last);

@@ -91,8 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
                     FormatBytes{"gptq:8,group=8", 512 + 128 + 64 + 64},
                     FormatBytes{"awq:4,group=8", 256 + 128 + 32},
                     FormatBytes{"fp8", 512 + 4}),
-    [](const auto& info) {
-      std::string name = info.param.format;
+    [](const auto& row) {
+      std::string name = row.param.format;
       std::erase_if(name,
                     [](char c) { return c == ',' || c == ':' || c == '='; });
       return name;
@@ -124,6 +124,21 @@ TEST(QuantizedWeights, UnpackScalesFirstWhereTheyAreQuantized) {
   EXPECT_THAT(TargetsOf(TraceQuantized("nf4,double", Mode::kInference)),
               ElementsAre("bitsandbytes::dequantize_blockwise", "add_", kUnpack,
                           "linear", "relu", "linear"));
+}
+
+TEST(QuantizedWeights, UnpackToTheTypeOfAutocast) {
+  const BoundInput input{"x", {DType::kF32, {4, 16}}};
+  const program_test::Network network = Simple([](Layers& l) {
+    return Chain({l.Linear(16, 32), l.Linear(32, 8)});
+  });
+  const OperatorGraph graph =
+      TraceProgram(FakeProgram("net", {input}, network), {input},
+                   {.run = {.precision = Precision::kBf16, .autocast = true},
+                    .loop = {.quantize = ParseQuantize("--quantize", "nf4")}})
+          .graph;
+  const auto unpack = std::ranges::find(graph.nodes(), kUnpack, &Node::target);
+  ASSERT_NE(unpack, graph.nodes().end());
+  EXPECT_EQ(graph.value(unpack->outputs[0]).type.dtype, DType::kBF16);
 }
 
 TEST(QuantizedWeights, MultiplyPackedWordsOrIntegers) {

@@ -269,6 +269,17 @@ TEST(TrainingLoop, TrainsAdaptersAlone) {
   EXPECT_EQ(graph.ParameterElements(), kAllWeights / 4 + 2 * 16 + 32 * 2);
 }
 
+// A layer's own product with its matrix has no adapter in the backward pass.
+TEST(TrainingLoop, AdaptsTheForwardPassAlone) {
+  const OperatorGraph graph =
+      TrainInLoop({.lora = {.rank = 2, .targets = "linear"}});
+  EXPECT_EQ(CountIn(graph, Phase::kBackward, "matmul"), 0);
+  EXPECT_EQ(CountIn(graph, Phase::kBackward, "linear"), 0);
+  // Of each A and B its gradient, and those of their results and of what the
+  // second layer reads: by A and by the layer's matrix.
+  EXPECT_EQ(CountIn(graph, Phase::kBackward, "mm"), 4 + 2 + 2);
+}
+
 // x·W with W [16,32], and W as it lies or transposed.
 TEST(TrainingLoop, AdaptsPlainMatrixProducts) {
   using Product = at::Tensor (*)(const at::Tensor&, const at::Tensor&);
