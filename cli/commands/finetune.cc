@@ -17,6 +17,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/step_simulator.h"
 #include "cli/flags/fit_flags.h"
+#include "cli/flags/flag_groups.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/run_flags.h"
@@ -259,6 +260,7 @@ void AddFinetune(CLI::App& app, ExitCode& exit_code) {
           "full: every weight; lora: adapters; qlora: adapters on 4-bit "
           "weights")
       ->check(CLI::IsMember(names))
+      ->group(kStepGroup)
       ->capture_default_str();
   command
       ->add_option("-b,--batch", options->batch,

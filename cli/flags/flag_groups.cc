@@ -29,18 +29,18 @@ constexpr GroupRow kRows[] = {
     {"--phase", "Model"},
     {"--seq-len", "Model"},
     {"--value", "Model"},
-    {"--accumulate", "Step"},
-    {"--autocast", "Step"},
-    {"--channels-last", "Step"},
-    {"--evaluate", "Step"},
-    {"--lora", "Step"},
-    {"--mode", "Step"},
-    {"--optimizer", "Step"},
-    {"--parallel", "Step"},
-    {"--precision", "Step"},
-    {"--quantize", "Step"},
-    {"--recompute", "Step"},
-    {"--trainable", "Step"},
+    {"--accumulate", kStepGroup},
+    {"--autocast", kStepGroup},
+    {"--channels-last", kStepGroup},
+    {"--evaluate", kStepGroup},
+    {"--lora", kStepGroup},
+    {"--mode", kStepGroup},
+    {"--optimizer", kStepGroup},
+    {"--parallel", kStepGroup},
+    {"--precision", kStepGroup},
+    {"--quantize", kStepGroup},
+    {"--recompute", kStepGroup},
+    {"--trainable", kStepGroup},
     {"--device", "Device"},
     {"--devices", "Device"},
     {"--max-energy", "Device"},
@@ -116,7 +116,9 @@ void GroupFlags(CLI::App& app) {
     GroupFlags(*command);
     if (!HasGroups(*command)) continue;
     for (CLI::Option* option : command->get_options()) {
-      if (const GroupRow* row = RowOf(*option)) option->group(row->group);
+      const bool has_group = option->get_group() == kStepGroup;
+      const GroupRow* const row = RowOf(*option);
+      if (row != nullptr && !has_group) option->group(row->group);
     }
   }
 }

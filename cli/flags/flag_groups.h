@@ -6,6 +6,9 @@
 /// table for all commands.
 namespace foretell::cli {
 
+/// What decides a step; a command may put a flag of its own there.
+inline constexpr char kStepGroup[] = "Step";
+
 /// Puts the flags of `app` and of its commands into their groups. Flags that
 /// the table does not know stay under "Options".
 void GroupFlags(CLI::App& app);

@@ -154,10 +154,14 @@ void ModelOptions::AddTo(CLI::App& command, bool many, bool with_loop) {
   CLI::Option* files =
       command
           .add_option("MODEL", models,
-                      many ? "ONNX, TorchScript or torch.export files; models "
-                             "of other frameworks are converted"
-                           : "ONNX, TorchScript or torch.export file; a model "
-                             "of another framework is converted")
+                      many ? "ONNX, TorchScript or torch.export files; names "
+                             "of networks, zoo:resnet50 or Qwen/Qwen2.5-0.5B, "
+                             "or a config.json; models of other frameworks are "
+                             "converted"
+                           : "ONNX, TorchScript or torch.export file; name of "
+                             "a network, zoo:resnet50 or Qwen/Qwen2.5-0.5B, or "
+                             "a config.json; a model of another framework is "
+                             "converted")
           ->required();
   if (!many) files->expected(1);
   AddInputFlag(command);
