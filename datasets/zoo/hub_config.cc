@@ -35,21 +35,25 @@ const Family& HubFamily(std::string_view name) {
   return *std::ranges::find(Families(), name, &Family::name);
 }
 
+/// `text` up to the first `mark`.
+std::string_view HubTextBefore(std::string_view text, char mark) {
+  return {text.begin(), std::ranges::find(text, mark)};
+}
+
 /// The value of `key`, which may have alternatives; null if there is none.
 const HubJson* FindHubValue(const HubJson& config, std::string_view key) {
   while (!key.empty()) {
-    const std::size_t end = std::min(key.find('|'), key.size());
-    const std::string_view one = key.substr(0, end);
-    const std::size_t dot = std::min(one.find('.'), one.size());
-    const auto found = config.find(std::string(one.substr(0, dot)));
+    const std::string_view one = HubTextBefore(key, '|');
+    const std::string_view name = HubTextBefore(one, '.');
+    const auto found = config.find(std::string(name));
     if (found != config.end()) {
-      if (dot == one.size()) return &*found;
-      const HubJson* inner = found->is_object()
-                                 ? FindHubValue(*found, one.substr(dot + 1))
-                                 : nullptr;
+      if (name.size() == one.size()) return &*found;
+      const HubJson* inner =
+          found->is_object() ? FindHubValue(*found, one.substr(name.size() + 1))
+                             : nullptr;
       if (inner != nullptr) return inner;
     }
-    key.remove_prefix(std::min(end + 1, key.size()));
+    key.remove_prefix(std::min(one.size() + 1, key.size()));
   }
   return nullptr;
 }
