@@ -27,8 +27,8 @@
 #include "foretell/fit.h"
 #include "src/core/json_text.h"
 #include "src/core/text.h"
-#include "src/core/units.h"
 #include "src/judge/report_json.h"
+#include "src/judge/summary.h"
 
 namespace foretell::cli {
 namespace {
@@ -90,7 +90,6 @@ constexpr std::int64_t kMostBatch = 4096;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
 constexpr std::int64_t kLengthStep = 128;
 constexpr std::size_t kShownSavings = 3;
-constexpr double kMiBOfGiB = 1024;
 
 /// The flags with the method's defaults where the user gave none.
 ModelOptions WithMethod(const FinetuneOptions& options) {
@@ -119,7 +118,7 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
   return model;
 }
 
-/// The largest size from `least` that fits, 0 if there is none.
+/// The largest size >= `least` that fits; 0 if not even that does.
 std::int64_t LargestFrom(std::int64_t least, std::int64_t most,
                          const std::function<Prediction(std::int64_t)>& predict,
                          const DeviceSpec& device, const FitLimits& limits) {
@@ -163,9 +162,9 @@ std::vector<Remedy> BestSavings(const ModelOptions& model,
 std::string SavingsText(const std::vector<Remedy>& savings) {
   std::vector<std::string> texts;
   for (const Remedy& remedy : savings) {
-    texts.push_back(
-        fmt::format("{} ({:.2f} GiB, time ×{:.2f})", Joined(remedy.names),
-                    remedy.saved_mib / kMiBOfGiB, remedy.time_factor));
+    texts.push_back(fmt::format("{} ({} GiB, time ×{:.2f})",
+                                Joined(remedy.names), GibText(remedy.saved_mib),
+                                remedy.time_factor));
   }
   return texts.empty() ? "nothing that foretell tries" : Joined(texts);
 }

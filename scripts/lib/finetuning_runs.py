@@ -2,7 +2,7 @@
 
 `runs(path, program)` reads one of the four tables of train_memory_finetuning,
 train_memory_peft, train_time_lora and train_llm_multi_gpu. A Run has a command, or says
-why there is none. What the sources' own code does, by their files:
+why it has not. What the sources' own code does, by their files:
 
 * fms-acceleration 876e2ed, scripts/benchmarks: scenarios*.yaml (LoRA of rank 16,
   dropout 0.1; `bf16` or `fp16` on for the rows with "+ amp"), defaults.yaml
@@ -249,7 +249,7 @@ def with_fields(run, row, network, program):
 
 
 def command(run, row, recipe, network, program):
-    """Fills in the run's command, or the reason that there is none."""
+    """Fills in the run's command, or the reason why it has no command."""
     if not program.has(network):
         run.reason = f"network {network.split('?')[0]}"
         return

@@ -18,7 +18,7 @@ it apart; what commands leave out, and which rows have none and why. `--by-model
 the first table by model, `--rows` each row, `--tools` what other estimators say of the
 same rows where their packages are installed (fitcheck-llm, vramcalc, accelerate,
 deepspeed). `--answers` keeps what the program answered, so that an interrupted run goes
-on; a program that was built anew is asked again. Lengths of litgpt's config_hub and of
+on; a rebuilt program is asked again. Lengths of litgpt's config_hub and of
 peft are cuts that most texts do not reach: there predictions should be above the
 measurement.
 """

@@ -200,7 +200,7 @@ void RequireAdaptable(const LoraSpec& spec, const AdaptedCall& call) {
   }
   const at::Tensor& weight = call.arguments[call.layer.weight].toTensor();
   const bool needs_linear = spec.dora || spec.method != AdapterMethod::kLora;
-  if (needs_linear && (std::string(call.layer.name) != "aten::linear" ||
+  if (needs_linear && (call.layer.name != "aten::linear" ||
                        weight.sizes() != call.adapter.weight.sizes() ||
                        weight.strides() != call.adapter.weight.strides())) {
     RefuseAdapter(call, "DoRA, IA3 and VeRA are modelled for nn.Linear alone");

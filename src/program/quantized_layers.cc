@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <string_view>
 
 #include "foretell/error.h"
 #include "src/program/name_pattern.h"
@@ -32,17 +31,13 @@ std::map<StorageId, MatrixReaders> MatricesOf(const OperatorGraph& graph) {
   return matrices;
 }
 
-/// The input of `node` that is its weight; none if it is no product.
+/// The input of `node` that is its matrix; empty if it is not a product.
 std::optional<ValueId> WeightOf(const Node& node) {
-  constexpr std::string_view kNamespace = "aten::";
-  for (const WeightedOperator& row : kWeightedOperators) {
-    if (row.kind != WeightUse::kProduct ||
-        std::string_view(row.name).substr(kNamespace.size()) != node.target) {
-      continue;
-    }
-    if (row.weight < node.inputs.size()) return node.inputs[row.weight];
-  }
-  return std::nullopt;
+  const WeightedOperator* const row =
+      WeightedOperatorNamed("aten::" + node.target);
+  if (row == nullptr || row->kind != WeightUse::kProduct) return std::nullopt;
+  if (row->weight >= node.inputs.size()) return std::nullopt;
+  return node.inputs[row->weight];
 }
 
 void NoteReads(const OperatorGraph& graph, NodeId id,

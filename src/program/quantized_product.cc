@@ -64,9 +64,7 @@ at::Tensor Unpack(const QuantizedWeight& weight) {
     case QuantFormat::kInt8:
     case QuantFormat::kFp8: {
       at::Tensor unpacked = weight.packed.to(weight.type);
-      return unpacked.mul_(weight.scales[0].dim() == 0
-                               ? weight.scales[0]
-                               : weight.scales[0].unsqueeze(-1));
+      return unpacked.mul_(weight.scales[0].unsqueeze(-1));
     }
     default:
       return UnpackFourBits(weight);

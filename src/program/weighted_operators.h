@@ -3,9 +3,12 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
+#include <string_view>
 
 namespace foretell {
 
@@ -18,7 +21,7 @@ enum class WeightUse : std::uint8_t {
 
 /// An operator that is a layer with a matrix of weights.
 struct WeightedOperator {
-  const char* name;
+  std::string_view name;
   WeightUse kind;
   std::size_t input;  ///< Number of the argument.
   std::size_t weight;
@@ -38,16 +41,20 @@ inline constexpr WeightedOperator kWeightedOperators[] = {
     {"aten::_convolution", WeightUse::kConvolution, 0, 1, true},
 };
 
+/// The row of `name` ("aten::linear"); null if it is no such layer.
+inline const WeightedOperator* WeightedOperatorNamed(std::string_view name) {
+  const auto* const row =
+      std::ranges::find(kWeightedOperators, name, &WeightedOperator::name);
+  return row == std::end(kWeightedOperators) ? nullptr : row;
+}
+
 /// The row of `op`; null if it is no such layer.
 inline const WeightedOperator* WeightedOperatorOf(
     const c10::OperatorHandle& op) {
   const std::string& overload = op.operator_name().overload_name;
   // conv2d.padding has its padding as a word.
   if (!overload.empty() && overload != "padding") return nullptr;
-  for (const WeightedOperator& row : kWeightedOperators) {
-    if (op.operator_name().name == row.name) return &row;
-  }
-  return nullptr;
+  return WeightedOperatorNamed(op.operator_name().name);
 }
 
 /// `tensor` itself if it has the type, else a copy.

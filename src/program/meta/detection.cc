@@ -5,10 +5,6 @@
 // are those of torchvision 0.15 to 0.28. Boxes [K, 5] hold the image's place
 // in the batch and two corners.
 
-#include "src/program/meta/detection.h"
-
-#include <torch/library.h>
-
 #include <array>
 
 #include "src/program/meta/families.h"
@@ -136,15 +132,8 @@ constexpr KernelRow kDetectionKernels[] = {
 
 }  // namespace
 
-void DefineTorchvisionOperators(
-    std::vector<std::unique_ptr<torch::Library>>& libraries) {
-  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
-  if (dispatcher.findSchema({"torchvision::nms", ""}).has_value()) return;
-  // A fragment, because the namespace belongs to torchvision.
-  libraries.push_back(
-      std::make_unique<torch::Library>(torch::Library::FRAGMENT, "torchvision",
-                                       std::nullopt, __FILE__, __LINE__));
-  for (const char* schema : kSchemas) libraries.back()->def(schema);
+std::vector<LibrarySchemas> DetectionSchemas() {
+  return {{"torchvision", kSchemas}};
 }
 
 std::span<const KernelRow> DetectionKernels() { return kDetectionKernels; }

@@ -30,4 +30,13 @@ std::vector<Family> AllFamilies() {
           {"softmax", SoftmaxKernels()}};
 }
 
+std::vector<LibrarySchemas> AllLibrarySchemas() {
+  std::vector<LibrarySchemas> all;
+  for (const auto& some :
+       {DetectionSchemas(), LigerSchemas(), QuantizedSchemas()}) {
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
 }  // namespace foretell::meta

@@ -14,6 +14,20 @@ struct Family {
   std::span<const KernelRow> rows;
 };
 
+/// Schemas of operators in the namespace of another library.
+struct LibrarySchemas {
+  const char* library;  ///< "torchvision"
+  std::span<const char* const> schemas;
+};
+
+/// What AllFamilies has kernels for and LibTorch does not define.
+std::vector<LibrarySchemas> AllLibrarySchemas();
+
+// The lists of families that have some.
+std::vector<LibrarySchemas> DetectionSchemas();
+std::vector<LibrarySchemas> LigerSchemas();
+std::vector<LibrarySchemas> QuantizedSchemas();
+
 /// All families, in alphabetical order.
 std::vector<Family> AllFamilies();
 

@@ -3,10 +3,6 @@
 // they write, in place where the kernel does it. src/program/liger.cc runs
 // them.
 
-#include "src/program/meta/liger.h"
-
-#include <torch/library.h>
-
 #include <array>
 
 #include "src/program/meta/families.h"
@@ -70,11 +66,8 @@ constexpr KernelRow kLigerKernels[] = {
 
 }  // namespace
 
-void DefineLigerOperators(
-    std::vector<std::unique_ptr<torch::Library>>& libraries) {
-  libraries.push_back(std::make_unique<torch::Library>(
-      torch::Library::FRAGMENT, "liger", std::nullopt, __FILE__, __LINE__));
-  for (const char* schema : kLigerSchemas) libraries.back()->def(schema);
+std::vector<LibrarySchemas> LigerSchemas() {
+  return {{"liger", kLigerSchemas}};
 }
 
 std::span<const KernelRow> LigerKernels() { return kLigerKernels; }

@@ -8,6 +8,7 @@
 
 #include "src/program/meta/meta_kernels.h"
 
+#include <fmt/core.h>
 #include <torch/library.h>
 
 #include <memory>
@@ -16,10 +17,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "src/program/meta/detection.h"
 #include "src/program/meta/families.h"
-#include "src/program/meta/liger.h"
-#include "src/program/meta/quantized.h"
 
 namespace foretell {
 namespace {
@@ -102,9 +100,9 @@ class Schemas {
 class Registry {
  public:
   Registry() {
-    meta::DefineTorchvisionOperators(libraries_);
-    meta::DefineQuantizedOperators(libraries_);
-    meta::DefineLigerOperators(libraries_);
+    for (const meta::LibrarySchemas& row : meta::AllLibrarySchemas()) {
+      Define(row);
+    }
     const Schemas schemas;
     for (const meta::Family& family : meta::AllFamilies()) {
       for (const KernelRow& row : family.rows) {
@@ -120,6 +118,21 @@ class Registry {
   }
 
  private:
+  // Defines what is missing: the library may be loaded, and has its own then.
+  void Define(const meta::LibrarySchemas& row) {
+    c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+    // A fragment, because the namespace belongs to the library.
+    libraries_.push_back(
+        std::make_unique<torch::Library>(torch::Library::FRAGMENT, row.library,
+                                         std::nullopt, __FILE__, __LINE__));
+    for (const std::string_view schema : row.schemas) {
+      const std::string name = fmt::format("{}::{}", row.library,
+                                           schema.substr(0, schema.find('(')));
+      if (dispatcher.findSchema({name, ""}).has_value()) continue;
+      libraries_.back()->def(schema.data());
+    }
+  }
+
   void Add(const c10::OperatorHandle& op, const KernelRow& row) {
     const std::string name = c10::toString(op.operator_name());
     if (row.policy == Policy::kDataDependent) data_dependent_.insert(name);

@@ -2,39 +2,29 @@
 // names are those of bitsandbytes/_ops.py (0.50) where it has one, with only
 // the arguments that decide shapes.
 
-#include "src/program/meta/quantized.h"
-
-#include <torch/library.h>
-
 #include "src/program/meta/families.h"
 #include "src/program/meta/shapes.h"
 
 namespace foretell::meta {
 namespace {
 
-struct PrivateSchemas {
-  const char* library;
-  std::vector<const char*> schemas;
+constexpr const char* kBitsandbytesSchemas[] = {
+    "dequantize_4bit(Tensor A, Tensor absmax, int[] shape, ScalarType dtype) "
+    "-> Tensor",
+    "dequantize_blockwise(Tensor A, Tensor absmax) -> Tensor",
+    "int8_vectorwise_quant(Tensor A) -> (Tensor, Tensor)",
+    "int8_linear_matmul(Tensor A, Tensor B) -> Tensor",
+    "int8_mm_dequant(Tensor A, Tensor row_stats, Tensor col_stats, "
+    "ScalarType dtype) -> Tensor",
 };
-
-const std::vector<PrivateSchemas>& AllPrivateSchemas() {
-  static const std::vector<PrivateSchemas> all = {
-      {"bitsandbytes",
-       {"dequantize_4bit(Tensor A, Tensor absmax, int[] shape, ScalarType "
-        "dtype) -> Tensor",
-        "dequantize_blockwise(Tensor A, Tensor absmax) -> Tensor",
-        "int8_vectorwise_quant(Tensor A) -> (Tensor, Tensor)",
-        "int8_linear_matmul(Tensor A, Tensor B) -> Tensor",
-        "int8_mm_dequant(Tensor A, Tensor row_stats, Tensor col_stats, "
-        "ScalarType dtype) -> Tensor"}},
-      {"awq",
-       {"dequantize(Tensor qweight, Tensor scales, Tensor zeros, int[] shape, "
-        "ScalarType dtype) -> Tensor"}},
-      {"gptq",
-       {"quant_matmul(Tensor input, Tensor qweight, Tensor scales, Tensor "
-        "qzeros, Tensor g_idx, int columns) -> Tensor"}}};
-  return all;
-}
+constexpr const char* kAwqSchemas[] = {
+    "dequantize(Tensor qweight, Tensor scales, Tensor zeros, int[] shape, "
+    "ScalarType dtype) -> Tensor",
+};
+constexpr const char* kGptqSchemas[] = {
+    "quant_matmul(Tensor input, Tensor qweight, Tensor scales, Tensor qzeros, "
+    "Tensor g_idx, int columns) -> Tensor",
+};
 
 void Unpacked(Call& call) {
   call.Return(Contiguous(call.Ints("shape"), *call.DType("dtype")));
@@ -78,22 +68,10 @@ constexpr KernelRow kQuantizedKernels[] = {
 
 }  // namespace
 
-void DefineQuantizedOperators(
-    std::vector<std::unique_ptr<torch::Library>>& libraries) {
-  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
-  for (const PrivateSchemas& row : AllPrivateSchemas()) {
-    // A fragment, because the namespace belongs to its library.
-    libraries.push_back(
-        std::make_unique<torch::Library>(torch::Library::FRAGMENT, row.library,
-                                         std::nullopt, __FILE__, __LINE__));
-    for (const char* schema : row.schemas) {
-      const std::string_view text(schema);
-      const std::string name = std::string(row.library) + "::" +
-                               std::string(text.substr(0, text.find('(')));
-      if (dispatcher.findSchema({name, ""}).has_value()) continue;
-      libraries.back()->def(schema);
-    }
-  }
+std::vector<LibrarySchemas> QuantizedSchemas() {
+  return {{"bitsandbytes", kBitsandbytesSchemas},
+          {"awq", kAwqSchemas},
+          {"gptq", kGptqSchemas}};
 }
 
 std::span<const KernelRow> QuantizedKernels() { return kQuantizedKernels; }
