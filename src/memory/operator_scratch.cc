@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "src/core/checked.h"
+#include "src/memory/reduction_buffer.h"
 
 // What operators allocate inside, which no trace on the meta device shows.
 //
@@ -19,10 +20,6 @@ namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kLongBytes = 8;
-
-std::int64_t CeilDiv(std::int64_t value, std::int64_t divisor) {
-  return RoundUp(value, divisor) / divisor;
-}
 
 const TensorType& TypeOf(const OperatorGraph& graph, const Node& node,
                          std::size_t place) {
@@ -131,10 +128,16 @@ constexpr std::array<Rule, 5> kRules = {{
 }  // namespace
 
 std::vector<std::int64_t> ScratchTensors(const Node& node,
-                                         const OperatorGraph& graph) {
+                                         const OperatorGraph& graph,
+                                         const DeviceSpec& device) {
+  if (node.inputs.empty()) return {};
   const auto rule = std::ranges::find(kRules, node.target, &Rule::target);
-  if (rule == kRules.end() || node.inputs.empty()) return {};
-  std::vector<std::int64_t> sizes = rule->sizes(node, graph);
+  std::vector<std::int64_t> sizes;
+  if (rule != kRules.end()) {
+    sizes = rule->sizes(node, graph);
+  } else {
+    sizes = {ReductionBufferBytes(node, graph, device)};
+  }
   std::erase(sizes, 0);
   return sizes;
 }

@@ -285,9 +285,10 @@ memory::WorkspaceBlock UnfoldedBlock(const Node& node,
 }
 
 std::vector<memory::WorkspaceBlock> OwnBlocks(const OperatorGraph& graph,
-                                              const Node& node) {
+                                              const Node& node,
+                                              const DeviceSpec& device) {
   std::vector<memory::WorkspaceBlock> blocks;
-  for (const std::int64_t bytes : memory::ScratchTensors(node, graph)) {
+  for (const std::int64_t bytes : memory::ScratchTensors(node, graph, device)) {
     blocks.push_back({node.outputs.size() - 1, bytes, false});
   }
   return blocks;
@@ -314,7 +315,7 @@ std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
     const TorchVersion& torch) {
   if (node.outputs.empty()) return {};
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
-  if (!convolution) return OwnBlocks(graph, node);
+  if (!convolution) return OwnBlocks(graph, node, device);
   if (RunsUnfolded(graph, node, torch)) {
     const WorkspaceBlock block = UnfoldedBlock(node, *convolution);
     if (block.bytes == 0) return {};

@@ -7,15 +7,17 @@
 #include <vector>
 
 #include "foretell/graph_io.h"
+#include "tests/cost/test_device.h"
 
 namespace foretell {
 namespace {
 
+using test::A100;
 using Sizes = std::vector<std::int64_t>;
 
 Sizes ScratchOf(const std::string& body) {
   const OperatorGraph graph = ParseGraph("graph \"g\"\n" + body);
-  return memory::ScratchTensors(graph.nodes().back(), graph);
+  return memory::ScratchTensors(graph.nodes().back(), graph, A100());
 }
 
 TEST(OperatorScratch, OfASoftmaxIsTheProductOfItsGradientAndResult) {
