@@ -242,6 +242,7 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.loop.optimizer_in_backward);
   writer.Number(options.loop.keep_result);
   writer.Number(options.loop.loss_in_function);
+  writer.Number(options.loop.step_in_function);
   writer.Number(options.loop.accumulation);
   writer.Text(options.loop.trainable);
   writer.Text(ToString(options.loop.lora));
@@ -265,6 +266,7 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.loop.optimizer_in_backward = reader.Number<bool>();
   options.loop.keep_result = reader.Number<bool>();
   options.loop.loss_in_function = reader.Number<bool>();
+  options.loop.step_in_function = reader.Number<bool>();
   options.loop.accumulation = reader.Number<int>();
   options.loop.trainable = reader.Text();
   const std::string lora = reader.Text();

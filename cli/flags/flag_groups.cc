@@ -86,6 +86,7 @@ constexpr GroupRow kRows[] = {
     {"--optimizer-in-backward", kAdvanced},
     {"--sandbox", kAdvanced},
     {"--set-to-none", kAdvanced},
+    {"--step-in-function", kAdvanced},
     {"--timeout", kAdvanced},
     {"--torch", kAdvanced},
     {"--trace", kAdvanced},

@@ -46,6 +46,7 @@ class Options(TypedDict, total=False):
     optimizer_in_backward: bool
     keep_result: bool
     loss_in_function: bool
+    step_in_function: bool
     accumulate: int
     trainable: str
     lora: str

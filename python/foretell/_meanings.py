@@ -49,6 +49,7 @@ OPTIONS: dict[str, str] = {
     "fused": "True: the optimizer runs as one kernel",
     "loss_in_function": "True: a function returns the loss, as transformers' Trainer "
                         "has it, and results die before the backward pass",
+    "step_in_function": "True: a function does a whole step, and results die with it",
     "keep_result": "inference in a loop of y = net(x): the last result is kept",
     "optimizer_in_backward": "each parameter is updated, and its gradient freed, as "
                              "soon as the backward pass has made it",
@@ -86,7 +87,7 @@ LIMITS: dict[str, str] = {
 }
 _SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "input_grad",
              "keep_result", "late_zero_grad", "loss_in_function", "no_convert",
-             "optimizer_in_backward", "strict", "tight")
+             "optimizer_in_backward", "step_in_function", "strict", "tight")
 # A word after a flag that is its value: a placeholder, a number, or a value's form.
 _VALUE = r"(?:'[^']*'|[A-Z][A-Z]+\b|[A-Z]\b|\S*[=\[\]0-9:*]\S*?|{words})(?=[\s,;:)'.]|$)"
 _WORDS = ("training|inference|auto|analytic|learned|pmgns|cpu|meta|off|require|none|"

@@ -90,8 +90,8 @@ class Recipe:
 
 RECIPES = {
     "fms-acceleration": Recipe(nested=True, dropout=0.1, is_trainer=True),
-    "fitcheck": Recipe(kbit=True),
-    "vramcalc": Recipe(flags=("--set-to-none", "off")),
+    "fitcheck": Recipe(kbit=True, flags=("--step-in-function",)),
+    "vramcalc": Recipe(flags=("--set-to-none", "off", "--step-in-function")),
     "canifinetune": Recipe(kbit=True),
     "litgpt": Recipe(nf4=",keep-input,skip=^$", dropout=0.05, half_adapters=True,
                      flags=("--accumulate", "2"), chunk=128),
