@@ -77,6 +77,7 @@ constexpr GroupRow kRows[] = {
     {"--jobs", kAdvanced},
     {"--keep-result", kAdvanced},
     {"--kernels", kAdvanced},
+    {"--half-weights", kAdvanced},
     {"--late-zero-grad", kAdvanced},
     {"--link", kAdvanced},
     {"--method", kAdvanced},

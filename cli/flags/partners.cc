@@ -100,6 +100,11 @@ const std::vector<PartnerRow>& Rows() {
        kTraining},
       {"",
        kFlags,
+       {"--half-weights"},
+       [](G given) { return given.Has("--autocast"); },
+       "needs --autocast"},
+      {"",
+       kFlags,
        {"--grad", "--keep-result"},
        [](G given) {
          return !given.Trains() || given.Is("--mode", "inference");

@@ -39,6 +39,7 @@ class Options(TypedDict, total=False):
     amp: Union[bool, Precision, "dtype"]
     grad: bool
     channels_last: bool
+    half_weights: bool
     foreach: bool
     fused: bool
     set_to_none: bool
