@@ -182,13 +182,13 @@ def half_of(row):
 
 
 def precision_flags(row, gpus, method):
-    """Half-precision weights under autocast are asked for as without it.
-
-    They differ in what norms and losses keep. Sharded weights that are trained under it
-    are in FP32.
-    """
-    amp = "amp" in row["precision"] and gpus > 1 and method == "full"
-    return "--precision", half_of(row), *(("--autocast",) if amp else ())
+    """Under autocast, weights were loaded in 16 bits; sharded ones that are trained are
+    in FP32."""
+    if "amp" not in row["precision"]:
+        return "--precision", half_of(row)
+    is_float = gpus > 1 and method == "full"
+    return ("--precision", half_of(row), "--autocast",
+            *(() if is_float else ("--half-weights",)))
 
 
 def environment_flags(version):
