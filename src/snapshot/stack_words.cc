@@ -11,7 +11,7 @@ namespace {
 /// Functions of PyTorch 2.13 in which memory is allocated for a library:
 /// aten/src/ATen/cuda/CublasHandlePool.cpp and aten/src/ATen/native/cudnn/
 /// Conv_v7.cpp and Conv_v8.cpp, whose results are made by their callers.
-constexpr std::array kWorkspaces = {
+constexpr std::array kWorkspaceFunctions = {
     std::string_view("getCurrentCUDABlasHandle"),
     std::string_view("getCUDABlasLtWorkspace"),
     std::string_view("getNewWorkspace"),
@@ -59,7 +59,7 @@ StackWords::Words StackWords::WordsOf(std::string_view file,
   words.is_torch = Has(file, "/torch/");
   if (!words.is_python) {
     words.is_workspace = std::ranges::any_of(
-        kWorkspaces,
+        kWorkspaceFunctions,
         [&](std::string_view name) { return Has(function, name); });
     words.operator_name = Between(function, "at::_ops::");
     if (words.operator_name.empty()) {
