@@ -73,16 +73,13 @@ std::string Modules(const Json& difference, std::size_t most) {
   const Json& modules = difference["modules"];
   if (modules.empty()) return "\nno module changed\n";
   TextTable table({"module", "parameters", "MACs", "GPU us"});
-  for (std::size_t i = 0; i < std::min(most, modules.size()); ++i) {
+  const std::size_t shown = std::min(most, modules.size());
+  for (std::size_t i = 0; i < shown; ++i) {
     table.AddRow({PathOf(modules[i]), Cell(modules[i], "parameters"),
                   Cell(modules[i], "macs"), Cell(modules[i], "gpu_us")});
   }
-  std::string text = "\n" + table.ToString();
-  if (modules.size() > most) {
-    text += fmt::format("and {} more (--modules)\n",
-                        Counted(modules.size() - most, "module"));
-  }
-  return text;
+  return "\n" + table.ToString() +
+         RowsLeftOut(modules.size() - shown, "module");
 }
 
 }  // namespace
@@ -102,8 +99,10 @@ std::string FormatSettings(std::string_view side, const Json& answer) {
          "\n";
 }
 
-std::string RowsLeftOut(std::size_t count) {
-  return count == 0 ? "" : fmt::format("and {} more (--modules)\n", count);
+std::string RowsLeftOut(std::size_t count, std::string_view noun) {
+  return count == 0
+             ? ""
+             : fmt::format("and {} more (--modules)\n", Counted(count, noun));
 }
 
 std::string FormatDifference(const Json& difference, std::size_t most) {

@@ -12,8 +12,8 @@ namespace foretell::cli {
 std::string FormatSettings(std::string_view side,
                            const nlohmann::ordered_json& answer);
 
-/// "and 3 more (--modules)"; empty for none.
-std::string RowsLeftOut(std::size_t count);
+/// "and 3 modules more (--modules)", of a `noun` of `count`; empty for none.
+std::string RowsLeftOut(std::size_t count, std::string_view noun);
 
 /// The document of pictures::DifferenceToJson as text, within 80 columns: both
 /// settings, the figures, and the first `most` modules that changed.

@@ -19,8 +19,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Columns of a table's first name, and of a second one.
-constexpr std::size_t kNameColumns = 34;
-constexpr std::size_t kPlaceColumns = 44;
+constexpr std::size_t kNameColumns = 21;
+constexpr std::size_t kPlaceColumns = 28;
 
 std::string Mebibytes(const Json& number) {
   return FormatSignificant(number.get<double>());
@@ -38,11 +38,11 @@ std::string NameOf(const Json& name, std::size_t columns) {
 
 /// What was recorded, and when it was at its peak.
 std::string RecordLines(const Json& recorded) {
-  std::string text = fmt::format(
-      "snapshot   {}, GPU {}, {}\n",
-      Printable(recorded["file"].get<std::string>()),
-      recorded["gpu"].get<std::int64_t>(),
-      Counted(recorded["entries"].get<std::int64_t>(), "entry of its trace"));
+  std::string text =
+      fmt::format("snapshot   {}, GPU {}, {} recorded\n",
+                  Printable(recorded["file"].get<std::string>()),
+                  recorded["gpu"].get<std::int64_t>(),
+                  Counted(recorded["entries"].get<std::int64_t>(), "event"));
   if (!recorded["peak_entry"].is_null()) {
     text += fmt::format("  peak     at entry {}, {}: {}\n",
                         recorded["peak_entry"].get<std::int64_t>(),
@@ -65,7 +65,7 @@ std::string RecordLines(const Json& recorded) {
 }
 
 std::string FigureTable(const Json& figures) {
-  TextTable table({"MiB", "snapshot", "predicted", "difference"});
+  TextTable table({"MiB", "snapshot", "predicted", "change"});
   for (const Json& row : figures) {
     table.AddRow({row["name"].get<std::string>(), Mebibytes(row["snapshot"]),
                   Mebibytes(row["predicted"]),
@@ -75,8 +75,8 @@ std::string FigureTable(const Json& figures) {
 }
 
 std::string ModuleTable(const Json& modules, std::size_t most) {
-  TextTable table({"alive at the peak, MiB", "allocated at", "snapshot",
-                   "predicted", "difference"});
+  TextTable table(
+      {"MiB alive at peak", "allocated at", "snapshot", "predicted", "change"});
   const std::size_t shown = std::min(most, modules.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const Json& row = modules[i];
@@ -86,7 +86,7 @@ std::string ModuleTable(const Json& modules, std::size_t most) {
                   Mebibytes(row["predicted_mib"]),
                   ChangeOf(row["snapshot_mib"], row["predicted_mib"])});
   }
-  return table.ToString() + RowsLeftOut(modules.size() - shown);
+  return table.ToString() + RowsLeftOut(modules.size() - shown, "module");
 }
 
 /// Rows of one side of "unmatched"; `fields` are put behind the sizes.
@@ -106,7 +106,7 @@ std::string UnmatchedTable(const std::string& title, const Json& rows,
                   fmt::format("{}", rows[i]["count"].get<std::int64_t>()),
                   Mebibytes(rows[i]["mib"])});
   }
-  return "\n" + table.ToString() + RowsLeftOut(rows.size() - shown);
+  return "\n" + table.ToString() + RowsLeftOut(rows.size() - shown, "kind");
 }
 
 }  // namespace

@@ -230,9 +230,12 @@ class SnapshotReader {
 }  // namespace
 
 bool IsSnapshotFile(const std::string& path) {
-  constexpr std::size_t kBytes = 2;
-  return path.ends_with(".pickle") || path.ends_with(".pkl") ||
-         BeginsLikePickle(FirstBytes(path, kBytes));
+  constexpr std::size_t kBytes = 40;
+  if (path.ends_with(".pickle") || path.ends_with(".pkl")) return true;
+  std::string begin = FirstBytes(path, kBytes);
+  if (BeginsLikePickle(begin)) return true;
+  std::erase_if(begin, [](char c) { return c == ' ' || c == '\n'; });
+  return begin.starts_with("{\"segments\":[");
 }
 
 MemorySnapshot ReadSnapshot(const std::string& path) {

@@ -73,7 +73,8 @@ struct MemorySnapshot {
   std::vector<std::vector<TraceEntry>> traces;  ///< By device; may be empty.
 };
 
-/// True for a file that begins like a pickle or is named as one.
+/// True for a file that is named as a pickle, or begins like one or like a
+/// snapshot as JSON.
 bool IsSnapshotFile(const std::string& path);
 
 /// Reads the file at `path`: a pickle of torch.cuda.memory._snapshot() or of

@@ -68,8 +68,6 @@ TEST(ParseSnapshot, ReadsTheOlderForm) {
   EXPECT_TRUE(read.traces.empty());
 }
 
-// A list of one segment, as torch.cuda.memory_snapshot() returns it, in which
-// two blocks share a list of frames.
 TEST(ParseSnapshot, ReadsPicklesAndKeepsASharedStackOnce) {
   const MemorySnapshot read =
       ReadSnapshot(FORETELL_SOURCE_DIR "/tests/snapshot/data/resnet18.pickle");

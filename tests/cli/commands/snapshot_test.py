@@ -64,7 +64,7 @@ class Snapshot(unittest.TestCase):
         outcome = run("diff", SNAPSHOT, ONNX, "--batch", "8")
         self.assertEqual(outcome.returncode, OK, outcome.stderr)
         self.assertIn("only in the snapshot", outcome.stdout)
-        self.assertIn("infer.py:12 load", outcome.stdout)
+        self.assertIn("elsewhere infer.py:15 normalise", outcome.stdout)
 
     def test_reads_every_protocol_of_data(self):
         data = pickle.loads(SNAPSHOT.read_bytes())
