@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -81,6 +82,9 @@ Part PartOf(TensorRole role) {
 
 /// Workspaces of a cuBLAS handle, where no frames of C++ tell (docs/memory.md).
 constexpr std::array<std::int64_t, 2> kCublasBytes = {8519680, 33554432};
+
+/// The row of "modules" of all workspaces.
+constexpr char kWorkspaceRow[] = "(workspaces)";
 
 /// A row of "modules", in bytes.
 struct ModuleRow {
@@ -163,16 +167,15 @@ class Comparison {
     for (std::size_t i = 0; i < memory_.live.size(); ++i) {
       const RecordedBlock& block = memory_.live[i];
       const std::string place = PlaceOf(block);
-      const auto known = modules.find(place);
-      ModuleRow& row = rows[matches_[i]              ? ModuleRowOf(TensorOf(i))
-                            : known != modules.end() ? known->second
-                                                     : place];
+      ModuleRow& row = rows[RowOf(i, place, modules)];
       row.recorded += block.bytes;
       row.places[place] += block.bytes;
     }
     for (const PredictedTensor& tensor : step_.tensors) {
       rows[ModuleRowOf(tensor)].predicted += tensor.bytes;
     }
+    rows[kWorkspaceRow].predicted += std::llround(
+        Predicted("/memory/workspace_at_peak_mib") * static_cast<double>(kMiB));
     return ModulesToJson(std::move(rows));
   }
 
@@ -270,6 +273,16 @@ class Comparison {
     }
   }
 
+  /// The row of "modules" of block `i`: that of its counterpart, of other
+  /// blocks of its place, or its place alone.
+  std::string RowOf(std::size_t i, const std::string& place,
+                    const std::map<std::string, std::string>& modules) const {
+    if (matches_[i]) return ModuleRowOf(TensorOf(i));
+    if (IsWorkspace(memory_.live[i])) return kWorkspaceRow;
+    const auto known = modules.find(place);
+    return known == modules.end() ? place : known->second;
+  }
+
   /// The module to which most bytes of a place have their counterpart.
   std::map<std::string, std::string> ModulesOfPlaces() const {
     std::map<std::string, std::map<std::string, std::int64_t>> bytes;
@@ -298,6 +311,7 @@ class Comparison {
     });
     Json list = Json::array();
     for (const auto& [module, row] : sorted) {
+      if (row.recorded == 0 && row.predicted == 0) continue;
       list.push_back({{"module", Clipped(module)},
                       {"place", Clipped(MostOf(row.places))},
                       {"snapshot_mib", Brief(ToMiB(row.recorded))},
