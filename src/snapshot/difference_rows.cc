@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <functional>
 #include <vector>
 
@@ -27,6 +28,30 @@ std::string ModuleRowOf(const PredictedTensor& tensor) {
     at_start = c == '.';
   }
   return module;
+}
+
+std::string MostOf(const std::map<std::string, std::int64_t>& bytes) {
+  const auto most = std::ranges::max_element(
+      bytes, {}, [](const auto& row) { return row.second; });
+  return most == bytes.end() ? "" : most->first;
+}
+
+nlohmann::ordered_json ModulesToJson(
+    const std::map<std::string, ModuleRow>& rows) {
+  std::vector<std::pair<std::string, ModuleRow>> sorted(rows.begin(),
+                                                        rows.end());
+  std::ranges::stable_sort(sorted, std::greater{}, [](const auto& row) {
+    return std::abs(row.second.recorded - row.second.predicted);
+  });
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& [module, row] : sorted) {
+    if (row.recorded == 0 && row.predicted == 0) continue;
+    list.push_back({{"module", pictures::Clipped(module)},
+                    {"place", pictures::Clipped(MostOf(row.places))},
+                    {"snapshot_mib", pictures::Brief(ToMiB(row.recorded))},
+                    {"predicted_mib", pictures::Brief(ToMiB(row.predicted))}});
+  }
+  return list;
 }
 
 void RepeatedRows::Add(std::int64_t bytes, nlohmann::ordered_json fields) {

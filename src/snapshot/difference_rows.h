@@ -15,6 +15,21 @@ namespace foretell::snapshot {
 /// role: "(optimizer_state)".
 std::string ModuleRowOf(const PredictedTensor& tensor);
 
+/// The key with the largest number; empty if there is none.
+std::string MostOf(const std::map<std::string, std::int64_t>& bytes);
+
+/// What is alive at the peaks of one module, in bytes.
+struct ModuleRow {
+  std::map<std::string, std::int64_t> places;  ///< Of the snapshot.
+  std::int64_t recorded = 0;
+  std::int64_t predicted = 0;
+};
+
+/// One object per row that is not empty: "module", "place", "snapshot_mib",
+/// "predicted_mib"; the largest differences first.
+nlohmann::ordered_json ModulesToJson(
+    const std::map<std::string, ModuleRow>& rows);
+
 /// Rows of which equal ones are counted.
 class RepeatedRows {
  public:

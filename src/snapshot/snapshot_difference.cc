@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -85,15 +84,6 @@ constexpr std::array<std::int64_t, 2> kCublasBytes = {8519680, 33554432};
 
 /// The row of "modules" of all workspaces.
 constexpr char kWorkspaceRow[] = "(workspaces)";
-
-/// A row of "modules", in bytes.
-struct ModuleRow {
-  std::map<std::string, std::int64_t> places;  ///< Of the snapshot.
-  std::int64_t recorded = 0;
-  std::int64_t predicted = 0;
-
-  std::int64_t Difference() const { return std::abs(recorded - predicted); }
-};
 
 Json RowToJson(const std::string& name, Json recorded, Json predicted) {
   return {{"name", name},
@@ -176,7 +166,7 @@ class Comparison {
     }
     rows[kWorkspaceRow].predicted += std::llround(
         Predicted("/memory/workspace_at_peak_mib") * static_cast<double>(kMiB));
-    return ModulesToJson(std::move(rows));
+    return ModulesToJson(rows);
   }
 
   Json Unmatched() const {
@@ -297,29 +287,6 @@ class Comparison {
     }
     return modules;
   }
-  static std::string MostOf(const std::map<std::string, std::int64_t>& bytes) {
-    const auto most = std::ranges::max_element(
-        bytes, {}, [](const auto& row) { return row.second; });
-    return most == bytes.end() ? "" : most->first;
-  }
-
-  static Json ModulesToJson(std::map<std::string, ModuleRow> rows) {
-    std::vector<std::pair<std::string, ModuleRow>> sorted(rows.begin(),
-                                                          rows.end());
-    std::ranges::stable_sort(sorted, std::greater{}, [](const auto& row) {
-      return row.second.Difference();
-    });
-    Json list = Json::array();
-    for (const auto& [module, row] : sorted) {
-      if (row.recorded == 0 && row.predicted == 0) continue;
-      list.push_back({{"module", Clipped(module)},
-                      {"place", Clipped(MostOf(row.places))},
-                      {"snapshot_mib", Brief(ToMiB(row.recorded))},
-                      {"predicted_mib", Brief(ToMiB(row.predicted))}});
-    }
-    return list;
-  }
-
   const std::string& origin_;
   StackWords words_;
   RecordedMemory memory_;
