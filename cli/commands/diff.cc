@@ -108,7 +108,7 @@ ExitCode RefuseDiff(const DiffCommand& command,
 }
 
 /// Moments and tensors of a step of which none is left out.
-constexpr std::size_t kAll = 1'000'000;
+constexpr std::size_t kWholeStep = 1'000'000;
 
 /// Answers for a snapshot and the step of `predicted`.
 ExitCode RunSnapshotDiff(const DiffCommand& command, const Side& recorded,
@@ -122,7 +122,7 @@ ExitCode RunSnapshotDiff(const DiffCommand& command, const Side& recorded,
   const Predictor predictor = command.predictor.Make(command.model.run);
   std::vector<ReportError> errors;
   const auto step = StepOf(command, predictor, predicted, errors,
-                           {.moments = kAll, .tensors = kAll});
+                           {.moments = kWholeStep, .tensors = kWholeStep});
   if (!step) return RefuseDiff(command, errors);
   const nlohmann::ordered_json difference = snapshot::SnapshotDifference(
       memory, recorded.name, *step, predicted.name);

@@ -32,7 +32,7 @@ std::string ChangeOf(const Json& recorded, const Json& predicted) {
   return (change > 0 ? "+" : "-") + FormatSignificant(std::abs(change));
 }
 
-std::string NameOf(const Json& name, std::size_t columns) {
+std::string CellOf(const Json& name, std::size_t columns) {
   return Shortened(Printable(name.get<std::string>()), columns);
 }
 
@@ -80,8 +80,8 @@ std::string ModuleTable(const Json& modules, std::size_t most) {
   const std::size_t shown = std::min(most, modules.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const Json& row = modules[i];
-    table.AddRow({NameOf(row["module"], kNameColumns),
-                  NameOf(row["place"], kPlaceColumns),
+    table.AddRow({CellOf(row["module"], kNameColumns),
+                  CellOf(row["place"], kPlaceColumns),
                   Mebibytes(row["snapshot_mib"]),
                   Mebibytes(row["predicted_mib"]),
                   ChangeOf(row["snapshot_mib"], row["predicted_mib"])});

@@ -24,10 +24,10 @@ using Kind = PlainValue::Kind;
 
 constexpr unsigned char kProto = 0x80;
 constexpr unsigned char kStop = '.';
-constexpr std::uint64_t kOldest = 2;
-constexpr std::uint64_t kNewest = 5;
+constexpr std::uint64_t kOldestProtocol = 2;
+constexpr std::uint64_t kNewestProtocol = 5;
 /// None, Booleans and all else that is not kept.
-constexpr PlainId kOther = 0;
+constexpr PlainId kOtherId = 0;
 
 /// Instructions that make something other than data.
 struct RefusedRow {
@@ -35,7 +35,7 @@ struct RefusedRow {
   const char* name;
 };
 
-constexpr auto kRefused = std::to_array<RefusedRow>({
+constexpr auto kRefusedCodes = std::to_array<RefusedRow>({
     {'c', "GLOBAL"},
     {0x93, "STACK_GLOBAL"},
     {'R', "REDUCE"},
@@ -58,7 +58,7 @@ class PickleReader {
  public:
   PickleReader(std::string_view bytes, const std::string& origin)
       : cursor_(origin, bytes) {
-    data_.values.emplace_back();  // kOther
+    data_.values.emplace_back();  // kOtherId
   }
 
   PlainData Read() {
@@ -89,8 +89,8 @@ class PickleReader {
 
   [[noreturn]] void RefuseCode(unsigned char code) {
     const auto* const row =
-        std::ranges::find(kRefused, code, &RefusedRow::code);
-    if (row == kRefused.end()) {
+        std::ranges::find(kRefusedCodes, code, &RefusedRow::code);
+    if (row == kRefusedCodes.end()) {
       cursor_.Refuse(fmt::format("instruction {} is unknown", code));
     }
     std::string what = row->name;
@@ -107,9 +107,9 @@ class PickleReader {
 
   void RequireProtocol(std::uint64_t width) {
     const std::uint64_t protocol = cursor_.Number(width);
-    if (protocol >= kOldest && protocol <= kNewest) return;
+    if (protocol >= kOldestProtocol && protocol <= kNewestProtocol) return;
     cursor_.Refuse(fmt::format("protocol {}, expected {} to {}", protocol,
-                               kOldest, kNewest),
+                               kOldestProtocol, kNewestProtocol),
                    ErrorCode::kUnsupported);
   }
 
@@ -128,7 +128,7 @@ class PickleReader {
   }
   void PushOther(std::uint64_t width) {
     cursor_.Take(width);
-    stack_.push_back(kOther);
+    stack_.push_back(kOtherId);
   }
   void PushBytes(std::uint64_t width) { PushOther(cursor_.Number(width)); }
   void PushUnsigned(std::uint64_t width) {
@@ -321,7 +321,7 @@ bool BeginsLikePickle(std::string_view bytes) {
     return false;
   }
   const auto protocol = static_cast<unsigned char>(bytes[1]);
-  return protocol >= kOldest && protocol <= kNewest;
+  return protocol >= kOldestProtocol && protocol <= kNewestProtocol;
 }
 
 PlainData ReadPickle(std::string_view bytes, const std::string& origin) {
