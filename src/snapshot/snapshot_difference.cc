@@ -144,9 +144,11 @@ class Comparison {
     }
     add("reserved", ToMiB(memory_.peak_reserved),
         Predicted("/memory/reserved_mib"));
-    add("  cached at the peak",
-        ToMiB(memory_.reserved_at_peak - memory_.peak_allocated),
-        step_.reserved_at_peak_mib - Predicted("/memory/allocated_mib"));
+    const std::int64_t cached =
+        memory_.reserved_at_peak - memory_.peak_allocated;
+    add("  cached at the peak", ToMiB(std::max<std::int64_t>(cached, 0)),
+        std::max(0.0, step_.reserved_at_peak_mib -
+                          Predicted("/memory/allocated_mib")));
     AddPhases(add);
     return rows;
   }
