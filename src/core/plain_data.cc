@@ -1,5 +1,6 @@
 #include "src/core/plain_data.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -33,8 +34,10 @@ PlainId AddJson(const nlohmann::json& json, PlainData& data) {
 
 const PlainValue* PlainData::Find(const PlainValue& dict,
                                   std::string_view key) const {
+  constexpr std::size_t kMostItems = 2 * 64;
   if (dict.kind != Kind::kDict) return nullptr;
-  for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+  const std::size_t end = std::min(dict.items.size(), kMostItems);
+  for (std::size_t i = 0; i + 1 < end; i += 2) {
     const PlainValue& name = values[dict.items[i]];
     if (name.kind == Kind::kText && name.text == key) {
       return &values[dict.items[i + 1]];

@@ -33,7 +33,8 @@ struct PlainData {
   PlainId root = 0;
 
   const PlainValue& Root() const { return values[root]; }
-  /// The value of `key` in `dict`; null if there is none.
+  /// The value of `key` in `dict`; null if there is none among its first 64
+  /// keys, more than any dictionary has whose fields are known.
   const PlainValue* Find(const PlainValue& dict, std::string_view key) const;
 };
 

@@ -81,8 +81,10 @@ class SnapshotReader {
     throw Error(ErrorCode::kCorrupt,
                 fmt::format("{}: {}{} {}", origin_, place, field, problem));
   }
-  void CountRecord() {
-    if (++records_ <= kMaxRecords) return;
+  /// Before they are read.
+  void CountRecords(const PlainValue& list) {
+    records_ += list.items.size();
+    if (records_ <= kMaxRecords) return;
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("{}: has more than {} blocks and entries", origin_,
                             kMaxRecords));
@@ -126,6 +128,7 @@ class SnapshotReader {
   }
 
   void ReadSegments(const PlainValue& segments) {
+    CountRecords(segments);
     ForEach("segments", segments, [&](const PlainValue& value) {
       Segment segment{.address = Int(value, "address"),
                       .size = Size(value, "total_size")};
@@ -133,12 +136,12 @@ class SnapshotReader {
         segment.device = device->number;
       }
       std::int64_t address = segment.address;
-      ForEach(".blocks", List(value, "blocks"), [&](const PlainValue& block) {
-        CountRecord();
+      const PlainValue& blocks = List(value, "blocks");
+      CountRecords(blocks);
+      ForEach(".blocks", blocks, [&](const PlainValue& block) {
         segment.blocks.push_back(ReadBlock(block, address));
         address = After(segment.blocks.back());
       });
-      CountRecord();
       result_.segments.push_back(std::move(segment));
     });
   }
@@ -161,10 +164,11 @@ class SnapshotReader {
   }
 
   void ReadTraces(const PlainValue& traces) {
+    CountRecords(traces);
     ForEach("device_traces", traces, [&](const PlainValue& trace) {
+      CountRecords(trace);
       std::vector<TraceEntry>& entries = result_.traces.emplace_back();
       ForEach("", trace, [&](const PlainValue& value) {
-        CountRecord();
         entries.push_back(ReadEntry(value));
       });
     });
