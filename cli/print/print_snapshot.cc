@@ -44,10 +44,11 @@ std::string RecordLines(const Json& recorded) {
                   recorded["gpu"].get<std::int64_t>(),
                   Counted(recorded["entries"].get<std::int64_t>(), "event"));
   if (!recorded["peak_entry"].is_null()) {
-    text += fmt::format("  peak     at entry {}, {}: {}\n",
+    const std::string place = recorded["peak_place"].get<std::string>();
+    text += fmt::format("  peak     at entry {}, {}{}{}\n",
                         recorded["peak_entry"].get<std::int64_t>(),
                         recorded["peak_origin"].get<std::string>(),
-                        Printable(recorded["peak_place"].get<std::string>()));
+                        place.empty() ? "" : ": ", place);
   }
   const Json& shortage = recorded["shortage"];
   if (!shortage.is_null()) {
