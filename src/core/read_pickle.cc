@@ -264,7 +264,15 @@ class PickleReader {
   std::vector<PlainId> memo_;
 };
 
+// What snapshots have most of comes first.
 const PickleReader::Row PickleReader::kRows[] = {
+    {'h', &PickleReader::Get, 1},
+    {'j', &PickleReader::Get, 4},
+    {0x94, &PickleReader::Put, 0},  // The next number of the memo.
+    {'K', &PickleReader::PushUnsigned, 1},
+    {'M', &PickleReader::PushUnsigned, 2},
+    {'J', &PickleReader::PushSigned, 4},
+    {0x8a, &PickleReader::PushLong, 1},
     {kProto, &PickleReader::RequireProtocol, 1},
     {0x95, &PickleReader::Skip, 8},  // FRAME
     {'(', &PickleReader::PushMark},
@@ -275,10 +283,6 @@ const PickleReader::Row PickleReader::kRows[] = {
     {0x88, &PickleReader::PushOther},  // True
     {0x89, &PickleReader::PushOther},  // False
     {'G', &PickleReader::PushOther, 8},
-    {'J', &PickleReader::PushSigned, 4},
-    {'K', &PickleReader::PushUnsigned, 1},
-    {'M', &PickleReader::PushUnsigned, 2},
-    {0x8a, &PickleReader::PushLong, 1},
     {'X', &PickleReader::PushText, 4},
     {0x8c, &PickleReader::PushText, 1},
     {0x8d, &PickleReader::PushText, 8},
@@ -301,11 +305,8 @@ const PickleReader::Row PickleReader::kRows[] = {
     {'e', &PickleReader::AppendToMark},
     {'s', &PickleReader::SetItem},
     {'u', &PickleReader::SetItemsToMark},
-    {0x94, &PickleReader::Put, 0},  // The next number of the memo.
     {'q', &PickleReader::Put, 1},
     {'r', &PickleReader::Put, 4},
-    {'h', &PickleReader::Get, 1},
-    {'j', &PickleReader::Get, 4},
 };
 
 void PickleReader::Run(unsigned char code) {
