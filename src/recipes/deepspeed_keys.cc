@@ -52,7 +52,7 @@ const Format kDeepSpeedFormat = {
         "train_batch_size zero_allow_untested_optimizer",
     .keys = kDeepSpeedKeys,
     .left_out =
-        "zero_optimization.offload_* zero_optimization.cpu_offload* "
+        "zero_optimization.offload_*.device zero_optimization.cpu_offload* "
         "zero_optimization.zero_hpz_partition_size=1 "
         "zero_optimization.zero_quantized_* zero_optimization.mics_* "
         "activation_checkpointing tensor_parallel.autotp_size=1 pipeline "

@@ -78,35 +78,45 @@ class FlagWriter {
     Add("--method", is_qlora ? "qlora" : adapts_ ? "lora" : "full");
   }
 
-  /// Batches of a GPU from those of all, where only these are stated.
   void AddBatches() {
     std::string batch = settings_.Get(Setting::kBatch);
     std::string accumulation = settings_.Get(Setting::kAccumulation);
     if (settings_.Has(Setting::kGlobalBatch)) {
-      const bool has_batch = settings_.Has(Setting::kBatch);
       const bool has_steps = settings_.IsStated(Setting::kAccumulation);
-      if (!has_batch) {
-        batch = Share(accumulation.empty() ? 1 : Steps());
+      const std::int64_t steps =
+          has_steps ? settings_.Count(Setting::kAccumulation) : 1;
+      if (batch.empty()) {
+        batch = ShareOfBatch(steps);
       } else if (!has_steps) {
-        accumulation = Share(settings_.Count(Setting::kBatch));
+        accumulation = ShareOfBatch(settings_.Count(Setting::kBatch));
       }
+      if (!knows_gpus_) NoteOneGpu(Setting::kGlobalBatch);
     }
     Add("--batch", batch);
-    if (accumulation != "1") Add("--accumulate", accumulation);
+    if (accumulation == "1" || accumulation.empty()) return;
+    const bool is_sharded = gpus_ > 1 && (Is(Setting::kShard, "fsdp") ||
+                                          Is(Setting::kShard, "zero2"));
+    if (!is_sharded) return Add("--accumulate", accumulation);
+    recipe_.left_out.push_back(fmt::format(
+        "gradients of {} batches in sharded parameters", accumulation));
   }
-  int Steps() const { return settings_.Count(Setting::kAccumulation); }
 
-  /// The batch of all GPUs over that of one, or over its passes.
-  std::string Share(std::int64_t known) const {
+  /// The batch of all GPUs over `known`, the batch or the passes of each.
+  std::string ShareOfBatch(std::int64_t known) const {
     const std::int64_t all = settings_.Count(Setting::kGlobalBatch);
     const std::int64_t parts = known * gpus_;
     if (all % parts == 0) return fmt::format("{}", all / parts);
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}, which is no multiple of {} (batch or "
-                            "accumulation {} times GPUs {}); --gpus states how "
-                            "many",
+                fmt::format("{}, expected a multiple of {}, {} for each of {} "
+                            "GPUs",
                             settings_.Describe(Setting::kGlobalBatch), parts,
                             known, gpus_));
+  }
+
+  void NoteOneGpu(Setting setting) {
+    recipe_.left_out.push_back(
+        fmt::format("{} (one GPU is assumed; --gpus states how many)",
+                    settings_.Describe(setting)));
   }
 
   void AddOptimizer() {
@@ -235,16 +245,15 @@ class FlagWriter {
     if (gpus_ < 2) {
       if (!knows_gpus_ && !kind.empty() && kind != "ddp" &&
           settings_.IsStated(Setting::kShard)) {
-        recipe_.left_out.push_back(
-            fmt::format("{} (one GPU is assumed; --gpus states how many)",
-                        settings_.Describe(Setting::kShard)));
+        NoteOneGpu(Setting::kShard);
       }
       return;
     }
     if (kind.empty()) kind = "ddp";
     if (kind == "fsdp" && Is(Setting::kShardVersion, "1")) kind = "fsdp1";
     if (kind.starts_with("fsdp") && IsOn(Setting::kGathered)) kind = "zero2";
-    if (Is(Setting::kEngine, "deepspeed") && kind.starts_with("zero")) {
+    if (!adapts_ && Is(Setting::kEngine, "deepspeed") &&
+        kind.starts_with("zero")) {
       recipe_.left_out.push_back(
           "weights in 16 bits next to DeepSpeed's sharded FP32 copies (FP32 "
           "weights are assumed)");
