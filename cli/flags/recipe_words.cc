@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -62,9 +63,13 @@ GivenWords GivenIn(const CLI::App& command,
       given.has_model |= word != "--" || i + 1 < words.size();
       continue;
     }
-    const std::size_t equals = std::min(word.find('='), word.size());
+    std::size_t equals = std::min(word.find('='), word.size());
     const CLI::Option* option =
         command.get_option_no_throw(word.substr(0, equals));
+    if (option == nullptr && word[1] != '-') {  // -b2
+      option = command.get_option_no_throw(word.substr(0, 2));
+      equals = 1;
+    }
     if (option == nullptr) continue;
     std::string value;
     if (equals < word.size()) {
@@ -126,9 +131,9 @@ void AddRecipeFlags(CLI::App& command) {
   command
       .add_option_function<std::vector<std::string>>(
           kConfigFlag, [](const std::vector<std::string>&) {},
-          "Configuration file of axolotl, LLaMA-Factory, torchtune, "
-          "torchtitan, transformers, TRL, PEFT, accelerate or DeepSpeed; may "
-          "be repeated; flags replace what it states")
+          "File that a run is started with, of axolotl, LLaMA-Factory, "
+          "torchtune, torchtitan, transformers, TRL, PEFT, accelerate or "
+          "DeepSpeed; may be repeated; flags replace what it states")
       ->allow_extra_args(false);
   command
       .add_option_function<int>(
