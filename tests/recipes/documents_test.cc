@@ -55,7 +55,7 @@ TEST(Yaml, RefusesAliasBombsInTime) {
     bomb += "]\n";
   }
   EXPECT_EQ(YamlError(bomb),
-            "f.yaml: line 4, column 36: more than 20000 values");
+            "f.yaml: line 5, column 10: more than 20000 values");
   EXPECT_EQ(YamlError("a: &a [*a]"),
             "f.yaml: line 1, column 8: alias \"a\" before its anchor");
 }
@@ -68,7 +68,7 @@ TEST(Yaml, RefusesDepthsByAliasesToo) {
     chain += fmt::format("a{0}: &a{0} [*a{1}]\n", i, i - 1);
   }
   EXPECT_EQ(YamlError(chain),
-            "f.yaml: line 15, column 13: nested deeper than 16 levels");
+            "f.yaml: line 16, column 12: nested deeper than 16 levels");
 }
 
 TEST(Yaml, RefusesWhatItWouldGuessAt) {
