@@ -88,7 +88,9 @@ const Format kAxolotlFormat = {
         "dp_replicate_size=1 fsdp_config.offload_params "
         "fsdp_config.fsdp_offload_params neftune_noise_alpha "
         "embeddings_skip_upcast quantize_moe_experts use_kernels "
-        "auto_find_batch_size",
+        "auto_find_batch_size use_scattermoe use_sonicmoe "
+        "experts_implementation expert_parallel_size "
+        "llama4_linearized_experts ebft diffusion",
     .ignored =
         "base_model_config base_model_ignore_patterns cls_model_config "
         "model_type type_of_model tokenizer_* is_*_derived_model "
@@ -122,6 +124,7 @@ const Format kAxolotlFormat = {
         "greater_is_better load_best_model_at_end save_safetensors "
         "mean_resizing_embeddings use_ray ray_* roles_to_train message_* type "
         "xformers_* liger_use_token_scaling generate_samples "
-        "num_generation_samples generation_* vllm evaluation_strategy"};
+        "num_generation_samples generation_* vllm evaluation_strategy "
+        "flex_attn_compile_kwargs freeze_mm_modules num_labels"};
 
 }  // namespace foretell::recipes

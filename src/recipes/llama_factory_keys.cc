@@ -34,9 +34,7 @@ constexpr KeyRow kLlamaFactoryKeys[] = {
 
 const Format kLlamaFactoryFormat = {
     .tool = "LLaMA-Factory 0.9.6",
-    .marks =
-        "finetuning_type cutoff_len lora_target stage template "
-        "quantization_bit",
+    .marks = "finetuning_type model_name_or_path lora_target quantization_bit",
     .keys = kLlamaFactoryKeys,
     .left_out =
         "stage=sft quantization_method=bnb adapter_name_or_path resize_vocab "

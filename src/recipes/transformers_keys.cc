@@ -120,9 +120,7 @@ constexpr KeyRow kPeftKeys[] = {
 
 const Format kTransformersFormat = {
     .tool = "transformers 5.24.0",
-    .marks =
-        "per_device_train_batch_size optim output_dir bf16 fp16 "
-        "gradient_accumulation_steps",
+    .marks = "per_device_train_batch_size optim gradient_accumulation_steps",
     .keys = kTransformersKeys,
     .left_out = kTransformersLeftOut,
     .ignored = kTransformersIgnored};
