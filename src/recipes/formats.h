@@ -82,7 +82,8 @@ struct KeyRow {
   /// left out; '*': the same. Empty: values are the same, and false is unset;
   /// otherwise others are errors.
   std::string_view values = {};
-  /// The setting if the key is missing or null; empty: unset; '?': left out.
+  /// The setting if the key is missing or, except for kLength, null; empty:
+  /// unset; '?': left out.
   std::string_view absent = {};
 };
 

@@ -53,6 +53,13 @@ const json* Find(const json& document, std::string_view key, int hops = 0) {
   return Find(document, link.substr(2, link.size() - 3), hops + 1);
 }
 
+/// Whether `document` has the path `key`, even if its value is null.
+bool HasKey(const json& document, std::string_view key) {
+  std::string pointer = "/" + std::string(key);
+  std::ranges::replace(pointer, '.', '/');
+  return document.contains(json::json_pointer(pointer));
+}
+
 const Format* FormatOf(const json& document) {
   for (const Format* format : kFormats) {
     for (const std::string_view mark : WordsIn(format->marks)) {
@@ -132,6 +139,8 @@ class RecipeReader {
     const std::string key = prefix + std::string(row.key);
     const json value = ValueOf(row, document);
     if (value.is_null()) {
+      // No length is no limit, whatever the default is.
+      if (row.setting == Setting::kLength && HasKey(document, row.key)) return;
       if (row.absent == "?") {
         left_out_.push_back(key + " (default)");
       } else if (!row.absent.empty()) {

@@ -159,6 +159,15 @@ TEST(Recipe, HasTrlsDefaults) {
             "fused-linear-cross-entropy");
 }
 
+TEST(Recipe, HasNoLengthWhereAFileHasNoLimit) {
+  const OwnFile none("no_limit.json", R"({"max_length": null, "packing": true,
+                                          "loss_type": "nll"})");
+  const std::string path = none.path();
+  EXPECT_EQ(LineOf(ReadRecipe({&path, 1})),
+            "--method full --batch 8 --optimizer adamw --fused on --precision "
+            "bf16 --recompute auto");
+}
+
 TEST(Recipe, TakesTheNumberOfGpusFromALauncher) {
   const Recipe recipe =
       RecipeFrom({"training_args.json", "accelerate_fsdp.yaml"});
