@@ -165,6 +165,11 @@ const std::vector<PartnerRow>& Rows() {
              [](const std::string& name) { return name.ends_with(".json"); });
        },
        "applies to predictions, and both sides are saved answers"},
+      {"finetune",
+       kFlags,
+       {"--gpus"},
+       [](G given) { return given.Has("--config"); },
+       "applies to --config; --parallel ddp:N or fsdp:N shares a step"},
       {"measure",
        kFlags,
        {"--energy-repeats"},
