@@ -16,17 +16,18 @@ from ._compare import Comparison, compare
 from ._dataset import Dataset, dataset
 from ._errors import Error, Warning
 from ._estimate import MemoryEstimate, estimate_memory
+from ._finetune import FineTuning, Saving, finetune
 from ._inspect import Operators, inspect
 from ._measure import Measurement, measure
 from ._prediction import Energy, Latency, Memory, Mig, Prediction, Source, Verdict
 from .jupyter import load_ipython_extension
 
 __all__ = [
-    "Advice", "Comparison", "Dataset", "Energy", "Error", "Fit", "Latency",
+    "Advice", "Comparison", "Dataset", "Energy", "Error", "FineTuning", "Fit", "Latency",
     "Measurement", "Memory", "MemoryEstimate", "Mig", "Operators", "Prediction",
-    "Remedy", "Source", "Verdict", "Warning", "advise", "compare", "dataset", "dippm",
-    "estimate_memory", "fits", "inspect", "load_ipython_extension", "max_batch",
-    "measure", "predict",
+    "Remedy", "Saving", "Source", "Verdict", "Warning", "advise", "compare", "dataset",
+    "dippm", "estimate_memory", "finetune", "fits", "inspect", "load_ipython_extension",
+    "max_batch", "measure", "predict",
 ]
 
 if TYPE_CHECKING:

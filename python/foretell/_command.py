@@ -104,15 +104,20 @@ def run(words: Collection[str], accept: Collection[int] = (DONE,)) -> str:
     return _judge(_call(words), accept)
 
 
-def run_json(words: Collection[str],
-             accept: Collection[int] = (DONE,)) -> dict[str, Any]:
-    """The document that a command prints. One that lists errors is a document too;
-    `raise_errors` and `the_result` raise them."""
+def run_document(words: Collection[str],
+                 accept: Collection[int] = (DONE,)) -> tuple[int, dict[str, Any]]:
+    """The exit status of a command and the document that it prints. One that lists
+    errors is a document too; `raise_errors` and `the_result` raise them."""
     outcome = _call(words)
     if outcome.returncode in (USAGE, MODEL_FAILED) and outcome.stdout:
         accept = (outcome.returncode,)
-    document: dict[str, Any] = json.loads(_judge(outcome, accept))
-    return document
+    return outcome.returncode, json.loads(_judge(outcome, accept))
+
+
+def run_json(words: Collection[str],
+             accept: Collection[int] = (DONE,)) -> dict[str, Any]:
+    """The same without the status."""
+    return run_document(words, accept)[1]
 
 
 def raise_errors(document: Mapping[str, Any]) -> None:
