@@ -33,6 +33,14 @@ def device_options(device: str | None) -> dict[str, Any]:
     return {"device": name} if name else {"max_memory": memory_mib}
 
 
+def mixed_precision(args: Any) -> str:
+    """Of arguments of transformers' Trainer, an object or a dict, in Lightning's words:
+    "bf16-mixed", "16-mixed" or "32"."""
+    on = [kind for kind in ("bf16", "fp16") if (
+        args.get(kind) if isinstance(args, Mapping) else getattr(args, kind, False))]
+    return f"{on[0].removeprefix('fp')}-mixed" if on else "32"
+
+
 def precision_options(precision: str) -> dict[str, Any]:
     """Lightning's and Hugging Face's words for precision: "bf16-mixed", "16-true"."""
     kind = "bf16" if "bf16" in precision else "fp16" if "16" in precision else "fp32"

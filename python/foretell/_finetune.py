@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import pathlib
 import tempfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import _configs, _source
+from ._check import mixed_precision, precision_options
 from ._command import DOES_NOT_FIT, DONE, the_result
 from ._errors import Error, warn
 from ._flags import Limits, refuse_batches
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
     from ._flags import FinetuneOptions
 
 Method = Literal["full", "lora", "qlora"]
-_OWN = ("method", "config", "no_checkpointing", "answer_only", *Limits.__annotations__)
-_MEANINGS = {**OPTIONS, "method": '"full", "lora" or "qlora"'}
+_OWN = ("method", "config", "gpus", "no_checkpointing", "answer_only", *Limits.__annotations__)
+_MEANINGS = {**OPTIONS, "method": '"full", "lora" or "qlora"',
+             "gpus": "GPUs of the run, where configurations do not state them"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,27 +141,26 @@ def _open_other(model: Any, inputs: Any, options: dict[str, Any]) -> Opened:
     return open_model(path, inputs, options)
 
 
-def _implied(opened: Opened, has_arguments: bool) -> dict[str, Any]:
-    """Options of a module in memory, which has its adapters, types and checkpoints:
-    the program would assume its own. Arguments of a trainer may change the last two."""
-    if has_arguments:
-        return {"method": "full"}
-    keeps = not opened.found.get("recompute")
-    return {"method": "full", "precision": opened.found.get("precision") or "fp32",
-            "no_checkpointing": keeps}
+def _implied(opened: Opened, training_args: Any) -> dict[str, Any]:
+    """Options of a module in memory, which has its adapters, types and checkpoints: the
+    program would assume its own. What a trainer's arguments say of them, it reads."""
+    own = {"precision": opened.found.get("precision") or "fp32"}
+    if training_args is None:
+        return {"method": "full", **own,
+                "no_checkpointing": not opened.found.get("recompute")}
+    if isinstance(training_args, (str, os.PathLike)):
+        return {}
+    return precision_options(mixed_precision(training_args)) or own
 
 
-def _opened(model: Any, inputs: Any, options: dict[str, Any], training_args: Any,
-            peft_config: Any) -> tuple[Opened, dict[str, Any]]:
-    """What `model` stands for, and the options that it and the others imply."""
+def _opened(model: Any, inputs: Any, options: dict[str, Any],
+            training_args: Any) -> tuple[Opened, dict[str, Any]]:
+    """What `model` stands for, and the options that it implies."""
     source = (_source.of_python_file(model) if isinstance(model, str) else None) or model
-    if is_module(source):
-        has_arguments = training_args is not None
-        opened = _open_module(source, inputs, options, has_arguments)
-        return opened, _implied(opened, has_arguments)
-    trains_all = training_args is not None and peft_config is None
-    return (_open_other(source, inputs, options),
-            {"method": "full"} if trains_all and not options.get("lora") else {})
+    if not is_module(source):
+        return _open_other(source, inputs, options), {}
+    opened = _open_module(source, inputs, options, training_args is not None)
+    return opened, _implied(opened, training_args)
 
 
 def _later_options(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,9 +207,9 @@ def finetune(model: Union[Model, PretrainedConfig], training_args: Any = None,
     `training_args` is an object of transformers.TrainingArguments or trl.SFTConfig, a
     dict of their fields, or the path of a configuration file; `peft_config` likewise an
     object of peft.LoraConfig, a dict, or the path of an adapter_config.json. The program
-    reads them as it reads its --config files; options have precedence. `method` is
-    "full", "lora" or "qlora": by default lora, with `training_args` and no
-    `peft_config` full. With `answer_only` nothing is searched.
+    reads them as it reads its --config files; options have precedence. Without
+    configurations `method` is lora for names and files, full for modules. With
+    `answer_only` nothing is searched.
 
     Raises Error with the program's text.
     """
@@ -217,7 +219,7 @@ def finetune(model: Union[Model, PretrainedConfig], training_args: Any = None,
     if said_no(refused, "recompute"):
         found["no_checkpointing"] = True
     found.update(mode="training", answer_only=answer_only, method=method)
-    opened, implied = _opened(model, inputs, found, training_args, peft_config)
+    opened, implied = _opened(model, inputs, found, training_args)
     found = {**implied, **{name: value for name, value in found.items()
                            if value is not None and name != "mode"}}
     with tempfile.TemporaryDirectory(prefix="foretell-") as folder:

@@ -102,6 +102,8 @@ class FitOptions(Options, Limits, total=False):
 class FinetuneOptions(StepOptions, Limits, total=False):
     """What finetune takes."""
 
+    gpus: int
+
 
 # On where nothing is said, so that False is a word of its own.
 _SWITCHES = ("foreach", "fused", "set_to_none")

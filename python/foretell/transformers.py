@@ -10,14 +10,8 @@ from typing import Any
 import torch
 from transformers import TrainerCallback
 
-from ._check import device_options, precision_options, warn_unless_it_fits
+from ._check import device_options, mixed_precision, precision_options, warn_unless_it_fits
 from ._errors import Error, warn
-
-
-def _precision(args: Any) -> str:
-    if getattr(args, "bf16", False):
-        return "bf16-mixed"
-    return "16-mixed" if getattr(args, "fp16", False) else "32"
 
 
 def _first_batch(loader: Any) -> dict[str, Any]:
@@ -47,7 +41,7 @@ class MemoryCheck(TrainerCallback):  # type: ignore[misc]
                        train_dataloader: Any = None, **others: Any) -> None:
         try:
             options = {**device_options(self.device),
-                       **precision_options(_precision(args))}
+                       **precision_options(mixed_precision(args))}
         except Error as error:
             warn(f"foretell: whether the step fits cannot be told: {error}")
             return

@@ -42,6 +42,8 @@ class Strategy(enum.Enum):
 class Arguments:
     """As much of transformers.TrainingArguments as is needed."""
 
+    bf16 = True
+
     def to_dict(self):
         return {"output_dir": "out", "per_device_train_batch_size": 4, "bf16": True,
                 "save_strategy": Strategy.EPOCH, "hub_token": "hf_secret",
@@ -247,13 +249,23 @@ class Configurations(unittest.TestCase):
                                              (path.name, path.read_text())])
             self.assertTrue(path.exists())
 
-    def test_of_a_trainer_alone_train_everything(self):
+    def test_leave_the_method_to_the_program(self):
         _, asked = asked_with("zoo:gpt2?depth=2", {}, seq_len=64)
-        self.assertIn("--method=full", asked.words)
-        for options in ({"method": "lora"}, {"peft_config": {}},
-                        {"lora": "r=4,targets=attn"}):
-            _, asked = asked_with("zoo:gpt2?depth=2", {}, seq_len=64, **options)
-            self.assertNotIn("--method=full", asked.words)
+        self.assertFalse([word for word in asked.words if "--method" in word])
+        _, asked = asked_with("zoo:gpt2?depth=2", {}, seq_len=64, method="qlora")
+        self.assertIn("--method=qlora", asked.words)
+
+    def test_keep_the_types_of_a_module(self):
+        ids = {"ids": torch.zeros(2, 16, dtype=torch.long)}
+        for settings, module, expected in (
+                ({"bf16": True}, Decoder(), ["--autocast", "--precision=bf16"]),
+                ({"bf16": False}, Decoder(), ["--precision=fp32"]),
+                (Arguments(), Decoder(), ["--autocast", "--precision=bf16"]),
+                ({}, Decoder().half(), ["--precision=fp16"])):
+            _, asked = asked_with(module, settings, inputs=ids, method="full")
+            self.assertEqual([word for word in asked.words if word.startswith(
+                ("--precision", "--autocast"))], expected)
+            self.assertNotIn("--no-checkpointing", asked.words)
 
     def test_of_other_kinds_are_refused(self):
         with self.assertRaisesRegex(foretell.Error, "a configuration is a int, expected"):
