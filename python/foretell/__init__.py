@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from . import dippm
 from ._advise import Advice, Remedy, advise
 from ._api import Fit, fits, max_batch, predict
+from ._check import DoesNotFit
 from ._compare import Comparison, compare
 from ._dataset import Dataset, dataset
 from ._errors import Error, Warning
@@ -23,7 +24,8 @@ from ._prediction import Energy, Latency, Memory, Mig, Prediction, Source, Verdi
 from .jupyter import load_ipython_extension
 
 __all__ = [
-    "Advice", "Comparison", "Dataset", "Energy", "Error", "FineTuning", "Fit", "Latency",
+    "Advice", "Comparison", "Dataset", "DoesNotFit", "Energy", "Error", "FineTuning",
+    "Fit", "Latency",
     "Measurement", "Memory", "MemoryEstimate", "Mig", "Operators", "Prediction",
     "Remedy", "Saving", "Source", "Verdict", "Warning", "advise", "compare", "dataset",
     "dippm", "estimate_memory", "finetune", "fits", "inspect", "load_ipython_extension",
