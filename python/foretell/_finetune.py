@@ -15,7 +15,7 @@ from ._command import DOES_NOT_FIT, DONE, the_result
 from ._errors import Error, warn
 from ._flags import Limits, refuse_batches
 from ._meanings import LIMITS, OPTIONS, with_options
-from ._model import Model, Opened, is_module, open_model
+from ._model import Model, Opened, is_module, open_model, open_path
 from ._prediction import Prediction, prediction
 from ._text import number, prediction_html, table_html
 from ._words import asked, said_no
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Method = Literal["full", "lora", "qlora"]
 _OWN = ("method", "config", "gpus", "no_checkpointing", "answer_only", *Limits.__annotations__)
+# Values of flags as those of options; a flag without one is a switch.
+_SWITCHED: Mapping[str, Any] = {"": True, "on": True, "off": False}
 _MEANINGS = {**OPTIONS, "method": '"full", "lora" or "qlora"',
              "gpus": "GPUs of the run, where configurations do not state them"}
 
@@ -133,24 +135,33 @@ def _open_other(model: Any, inputs: Any, options: dict[str, Any]) -> Opened:
     cache, if it is there, else one that the program knows."""
     if _configs.is_network(model):
         return _configs.open_network(model)
-    folder = _source.cached_folder(model) if isinstance(model, str) else None
-    if folder is not None:
-        return Opened(str(folder), model)
-    # The program reads folders of transformers itself.
-    path = pathlib.Path(model) if isinstance(model, str) else model
-    return open_model(path, inputs, options)
+    if not isinstance(model, str):
+        return open_model(model, inputs, options)
+    folder = _source.cached_folder(model)
+    return Opened(str(folder), model) if folder else open_path(model, inputs)
 
 
-def _implied(opened: Opened, training_args: Any) -> dict[str, Any]:
-    """Options of a module in memory, which has its adapters, types and checkpoints: the
-    program would assume its own. What a trainer's arguments say of them, it reads."""
-    own = {"precision": opened.found.get("precision") or "fp32"}
-    if training_args is None:
-        return {"method": "full", **own,
-                "no_checkpointing": not opened.found.get("recompute")}
+def _types(opened: Opened, options: Mapping[str, Any],
+           training_args: Any) -> dict[str, Any]:
+    """Options of the types of a module in memory and of mixed precision, unless the
+    caller gives one of them."""
+    if options.get("precision") or options.get("autocast") is not None:
+        return {}
     if isinstance(training_args, (str, os.PathLike)):
         return {}
-    return precision_options(mixed_precision(training_args)) or own
+    own = {"precision": opened.found.get("precision") or "fp32"}
+    return precision_options(mixed_precision(training_args or {})) or own
+
+
+def _implied(opened: Opened, options: Mapping[str, Any],
+             training_args: Any) -> dict[str, Any]:
+    """Options of a module in memory, which has its adapters, types and checkpoints: the
+    program would assume its own. What a trainer's arguments say of them, it reads."""
+    types = _types(opened, options, training_args)
+    if training_args is not None:
+        return types
+    return {"method": "full", **types,
+            "no_checkpointing": not opened.found.get("recompute")}
 
 
 def _opened(model: Any, inputs: Any, options: dict[str, Any],
@@ -160,7 +171,7 @@ def _opened(model: Any, inputs: Any, options: dict[str, Any],
     if not is_module(source):
         return _open_other(source, inputs, options), {}
     opened = _open_module(source, inputs, options, training_args is not None)
-    return opened, _implied(opened, training_args)
+    return opened, _implied(opened, options, training_args)
 
 
 def _later_options(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,7 +185,7 @@ def _later_options(result: Mapping[str, Any], options: Mapping[str, Any]) -> dic
         found["seq_len"] = shape[1]
     for flag in result["setup"]:
         name, _, value = flag.removeprefix("--").partition(" ")
-        found[name.replace("-", "_")] = value or True
+        found[name.replace("-", "_")] = _SWITCHED.get(value, value)
     return found
 
 

@@ -92,7 +92,9 @@ def is_module(model: Any) -> bool:
     return _is_torch(model, "nn.Module")
 
 
-def _open_path(model: Union[str, "os.PathLike[str]"], inputs: Any) -> Opened:
+def open_path(model: Union[str, "os.PathLike[str]"], inputs: Any) -> Opened:
+    """A path or a name that the program reads. Raises Error for inputs, which are for
+    modules."""
     path = os.fspath(model)
     if inputs is not None:
         raise Error(f"{path}: inputs are for modules in memory, got "
@@ -159,7 +161,7 @@ def open_model(model: Model, inputs: Any, options: dict[str, Any],
     if isinstance(model, str):
         source, inputs = _of_text(model, inputs, options)
     if isinstance(source, (str, os.PathLike)):
-        return _open_path(source, inputs)
+        return open_path(source, inputs)
     _refuse_others(source, inputs)
     if not is_module(source):
         return _file_of(source, type(source).__name__, None, {})

@@ -60,7 +60,8 @@ def sharing_options(args: Any) -> dict[str, Any]:
         warn("foretell: offloading to the CPU is not counted: the step needs less")
     plan = "ddp"
     if deepspeed is not None:
-        plan = _STAGES[int(getattr(deepspeed, "zero_stage", 0))]
+        # "auto" in a file is accelerate's default stage.
+        plan = _STAGES.get(getattr(deepspeed, "zero_stage", 2), "zero2")
     elif fsdp is not None:
         plan = _fsdp_plan(fsdp)
     gpus = _gpus(state)
