@@ -23,6 +23,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parent
 DONE, DOES_NOT_FIT, USAGE, MODEL_FAILED, BUG = range(5)
 CODES = {USAGE: "invalid_argument", MODEL_FAILED: "unsupported"}
 SAYS_ERROR, SAYS_WARNING = "foretell: error: ", "foretell: warning: "
+NOT_MODELLED = "not modelled: "  # Of keys of configuration files, a note.
 
 
 @functools.cache
@@ -93,6 +94,8 @@ def _judge(outcome: subprocess.CompletedProcess[str],
         raise Error(in_python("\n".join(errors)), CODES.get(status, "internal"))
     for warning in _said(outcome.stderr, SAYS_WARNING):
         warn(in_python(warning))
+    for note in _said(outcome.stderr, f"foretell: {NOT_MODELLED}"):
+        warn(NOT_MODELLED + in_python(note))
     return outcome.stdout
 
 

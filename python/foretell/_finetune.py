@@ -153,25 +153,26 @@ def _types(opened: Opened, options: Mapping[str, Any],
     return precision_options(mixed_precision(training_args or {})) or own
 
 
-def _implied(opened: Opened, options: Mapping[str, Any],
-             training_args: Any) -> dict[str, Any]:
+def _implied(opened: Opened, options: Mapping[str, Any], training_args: Any,
+             peft_config: Any) -> dict[str, Any]:
     """Options of a module in memory, which has its adapters, types and checkpoints: the
-    program would assume its own. What a trainer's arguments say of them, it reads."""
-    types = _types(opened, options, training_args)
-    if training_args is not None:
-        return types
-    return {"method": "full", **types,
-            "no_checkpointing": not opened.found.get("recompute")}
+    program would assume its own. What configurations say of them, it reads."""
+    found = _types(opened, options, training_args)
+    if training_args is None:
+        found["no_checkpointing"] = not opened.found.get("recompute")
+        if peft_config is None:
+            found["method"] = "full"
+    return found
 
 
-def _opened(model: Any, inputs: Any, options: dict[str, Any],
-            training_args: Any) -> tuple[Opened, dict[str, Any]]:
+def _opened(model: Any, inputs: Any, options: dict[str, Any], training_args: Any,
+            peft_config: Any) -> tuple[Opened, dict[str, Any]]:
     """What `model` stands for, and the options that it implies."""
     source = (_source.of_python_file(model) if isinstance(model, str) else None) or model
     if not is_module(source):
         return _open_other(source, inputs, options), {}
     opened = _open_module(source, inputs, options, training_args is not None)
-    return opened, _implied(opened, options, training_args)
+    return opened, _implied(opened, options, training_args, peft_config)
 
 
 def _later_options(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -230,11 +231,15 @@ def finetune(model: Union[Model, PretrainedConfig], training_args: Any = None,
     if said_no(refused, "recompute"):
         found["no_checkpointing"] = True
     found.update(mode="training", answer_only=answer_only, method=method)
-    opened, implied = _opened(model, inputs, found, training_args)
+    opened, implied = _opened(model, inputs, found, training_args, peft_config)
     found = {**implied, **{name: value for name, value in found.items()
                            if value is not None and name != "mode"}}
     with tempfile.TemporaryDirectory(prefix="foretell-") as folder:
         found["config"] = _configs.config_paths(
             pathlib.Path(folder), training_args=training_args,
             adapter_config=peft_config) or None
-        return _answer(opened, found)
+        try:
+            return _answer(opened, found)
+        except Error as error:
+            text = str(error).replace(folder + os.sep, "")
+            raise Error(text, error.code) from None

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import subprocess
 import tempfile
 import types
 import unittest
@@ -65,6 +66,8 @@ class Asked:
         self.real = _command._call
         self.configs = []
 
+    notes = ""
+
     def __call__(self, words):
         self.words = list(words)
         paths = [word.removeprefix("--config=") for word in words
@@ -72,7 +75,10 @@ class Asked:
         self.configs += [(pathlib.Path(path).name, pathlib.Path(path).read_text())
                          for path in paths]
         self.paths = paths
-        return self.real([word for word in words if not word.startswith("--config=")])
+        outcome = self.real([word for word in words
+                             if not word.startswith("--config=")])
+        outcome.stderr += self.notes
+        return outcome
 
 
 def asked_with(*args, **options):
@@ -254,6 +260,29 @@ class Configurations(unittest.TestCase):
         self.assertFalse([word for word in asked.words if "--method" in word])
         _, asked = asked_with("zoo:gpt2?depth=2", {}, seq_len=64, method="qlora")
         self.assertIn("--method=qlora", asked.words)
+
+    def test_of_adapters_are_those_of_a_module(self):
+        ids = {"ids": torch.zeros(2, 16, dtype=torch.long)}
+        _, asked = asked_with(Decoder(), peft_config=Adapters(), inputs=ids,
+                              lora="r=4,targets=head")
+        self.assertFalse([word for word in asked.words if "--method" in word])
+
+    def test_that_are_not_modelled_are_warnings(self):
+        notes = ("foretell: training_args.json (transformers 5.24.0): --batch 8\n"
+                 "foretell: not modelled: torch_compile=true\n")
+        with (mock.patch.object(Asked, "notes", notes),
+              self.assertWarnsRegex(foretell.Warning, "^not modelled: torch_compile=true$")):
+            asked_with("zoo:gpt2?depth=2", {}, seq_len=64)
+
+    def test_are_named_without_their_folder(self):
+        def refuse(words):
+            path = words[-2].removeprefix("--config=")
+            return subprocess.CompletedProcess(
+                words, 2, "", f"foretell: error: {path}: optim is 3, expected text")
+
+        with (mock.patch.object(_command, "_call", refuse),
+              self.assertRaisesRegex(foretell.Error, "^training_args.json: optim is 3")):
+            foretell.finetune("zoo:gpt2?depth=2", {"optim": 3})
 
     def test_keep_the_types_of_a_module(self):
         ids = {"ids": torch.zeros(2, 16, dtype=torch.long)}
