@@ -204,8 +204,8 @@ class Context:
         """
         if isinstance(model, FineTuning):
             model = model.prediction
-        if not isinstance(model, Prediction):
-            options = {**_here(), **options}
+        if not isinstance(model, Prediction) and not {"device", "gpu"} & set(options):
+            options.update(_here())
         made = (model if isinstance(model, Prediction)
                 else predict(model, inputs, **options))
         self._last = Watch(made, model, steps, save_to)

@@ -117,7 +117,8 @@ class Watches(WatchedCase):
         self.assertIsNone(self.watched(steps=0).reading)
 
     def test_leave_no_hooks(self):
-        hooks = torch.optim.optimizer._global_optimizer_post_hooks
+        from torch.optim.optimizer import _global_optimizer_post_hooks as hooks
+
         self.watched(steps=12)
         self.watched(steps=1)
         with self.assertRaises(ZeroDivisionError):
