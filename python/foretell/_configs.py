@@ -62,8 +62,8 @@ def fields_of(settings: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(settings) and not isinstance(settings, type):
         return _plain_dict({field.name: getattr(settings, field.name)
                             for field in dataclasses.fields(settings)})
-    raise Error(f"a configuration is a {type(settings).__name__}, expected an object with "
-                "to_dict() (TrainingArguments, LoraConfig), a dict, or a path")
+    raise Error(f"a configuration is a {type(settings).__name__}, expected an object "
+                "with to_dict() (TrainingArguments, LoraConfig), a dict, or a path")
 
 
 def _write(path: pathlib.Path, fields: Mapping[str, Any]) -> None:

@@ -163,7 +163,7 @@ class Watch(contextlib.AbstractContextManager["Watch"]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: types.TracebackType | None) -> None:
         self._remove_hooks()
-        self._first = None
+        self._first = self._module = None  # The last watch must not keep them alive.
         # After an error of CUDA nothing can be read; after other ones it misleads.
         if error is None and self._clock.steps > 0:
             self._read()
@@ -196,7 +196,7 @@ class Context:
         allocator and the process's memory, and says how far the prediction was off.
 
         `model`, `inputs` and options are those of predict, or `model` is an answer of
-        predict or finetune. Peaks of the allocator begin anew where the block begins.
+        predict or finetune. The block resets the allocator's peaks when it begins.
         The row is appended to the CSV file `save_to`, see ContextReport.append_to.
         Without a CUDA device nothing is measured, with a warning.
 
@@ -214,8 +214,8 @@ class Context:
     def report(self) -> ContextReport:
         """That of the last watch. Raises Error without a measurement."""
         if self._last is None:
-            raise Error("nothing is watched yet: with foretell.context(model, inputs): …",
-                        "not_found")
+            raise Error("nothing is watched yet; begin a block with "
+                        "foretell.context(model, inputs)", "not_found")
         return self._last.report()
 
 

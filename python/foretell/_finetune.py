@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ._flags import FinetuneOptions
 
 Method = Literal["full", "lora", "qlora"]
-_OWN = ("method", "config", "gpus", "no_checkpointing", "answer_only", *Limits.__annotations__)
+_OWN = ("method", "config", "gpus", "no_checkpointing", "answer_only",
+        *Limits.__annotations__)
 # Values of flags as those of options; a flag without one is a switch.
 _SWITCHED: Mapping[str, Any] = {"": True, "on": True, "off": False}
 _MEANINGS = {**OPTIONS, "method": '"full", "lora" or "qlora"',
@@ -175,7 +176,8 @@ def _opened(model: Any, inputs: Any, options: dict[str, Any], training_args: Any
     return opened, _implied(opened, options, training_args, peft_config)
 
 
-def _later_options(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def _later_options(result: Mapping[str, Any],
+                   options: Mapping[str, Any]) -> dict[str, Any]:
     """Options with which `predict` simulates the same step."""
     found = {name: value for name, value in options.items() if name not in _OWN}
     found.update(mode=result["mode"], optimizer=result["optimizer"],

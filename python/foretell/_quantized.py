@@ -58,7 +58,8 @@ def _format_of(layer: Any) -> str:
     if _class_of(layer) == _EIGHT_BITS:
         return "int8"
     kind = getattr(layer.weight, "quant_type", None) or "nf4"
-    return f"{kind},double" if getattr(layer.weight, "compress_statistics", False) else kind
+    is_double = getattr(layer.weight, "compress_statistics", False)
+    return f"{kind},double" if is_double else kind
 
 
 def _pattern(names: set[str], others: set[str]) -> str:

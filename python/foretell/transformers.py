@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from transformers import TrainerCallback
 
-from ._check import device_options, mixed_precision, precision_options, warn_unless_it_fits
+from ._check import (device_options, mixed_precision, precision_options,
+                     warn_unless_it_fits)
 from ._errors import Error, warn
 from ._optimizers import optimizer_name
 from ._sharing import sharing_options
