@@ -41,9 +41,8 @@ def _compute_type(layer: Any) -> torch.dtype:
 def stand_ins(module: torch.nn.Module) -> dict[int, torch.nn.Module]:
     """Layers on the meta device for those of few bits, by the id of these."""
     found: dict[int, torch.nn.Module] = {}
-    for layer in module.modules():
-        if _class_of(layer) is None:
-            continue
+    layers: list[Any] = [one for one in module.modules() if _class_of(one)]
+    for layer in layers:
         plain = _Plain(layer.in_features, layer.out_features, layer.bias is not None,
                        device="meta", dtype=_compute_type(layer))
         plain.weight.requires_grad_(False)

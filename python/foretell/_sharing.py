@@ -21,7 +21,8 @@ def _state_of(args: Any) -> Any:
 
 
 def _gpus(state: Any) -> int:
-    return int(getattr(state, "num_processes", None) or getattr(state, "world_size", 1))
+    gpus: Any = getattr(state, "num_processes", None) or getattr(state, "world_size", 1)
+    return int(gpus)
 
 
 def _text(value: Any) -> str:
