@@ -22,7 +22,7 @@ from ._errors import Error
 from ._model import Opened
 from ._source import CONFIG
 
-# Keys whose values must not reach a disk: hub_token, HF_TOKEN, wandb_api_key.
+# Keys whose texts must not reach a disk: hub_token, HF_TOKEN, wandb_api_key.
 _SECRET = re.compile(r"(^|_)(token|api_key|key|password|secret)$", re.IGNORECASE)
 _LEFT_OUT = object()
 
@@ -48,7 +48,7 @@ def _plain(value: Any) -> Any:
 
 def _plain_dict(values: Mapping[Any, Any]) -> dict[str, Any]:
     plain = {str(key): _plain(value) for key, value in values.items()
-             if not _SECRET.search(str(key))}
+             if not (isinstance(value, str) and _SECRET.search(str(key)))}
     return {key: value for key, value in plain.items() if value is not _LEFT_OUT}
 
 

@@ -245,6 +245,8 @@ class Configurations(unittest.TestCase):
         secret = {"hub_token": "x", "push_to_hub_token": "x", "wandb_api_key": "x",
                   "token": "x", "nested": [{"HF_TOKEN": "x", "kept": 1}]}
         self.assertEqual(_configs.fields_of(secret), {"nested": [{"kept": 1}]})
+        fields = {"scale_key": True, "image_token": 7}
+        self.assertEqual(_configs.fields_of(fields), fields)
 
     def test_are_dicts_and_paths_as_well(self):
         with tempfile.TemporaryDirectory() as folder:
