@@ -85,8 +85,10 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
   AddTrainedFlags(command, loop);
   command.add_option(
       "--recompute", loop.recompute,
-      "Activation checkpointing of the modules at this path, e.g. 'blocks.*', "
-      "or auto: the numbered modules that save most");
+      "Activation checkpointing of the modules at these paths, e.g. "
+      "'blocks.*', "
+      "or auto: the numbered modules that save most; blocks.*/2: each second; "
+      "also save=mm|sdpa (results that are kept) and reentrant");
   command.add_option(
       "--kernels", loop.kernels,
       "Kernels of other libraries, one or several of liger, rms-norm, rope, "

@@ -51,8 +51,9 @@ struct TrainingLoop {
   /// In training, inputs of floating point require gradients, as those that an
   /// attack or an encoder before the network needs.
   bool input_grad = false;
-  /// Blocks to recompute in the backward pass, see RecomputeBlocks; empty:
-  /// none.
+  /// Blocks to recompute in the backward pass: paths such as "blocks.*", where
+  /// "blocks.*/2" is each second block, or "auto", and "save=mm|sdpa",
+  /// "reentrant", separated by commas; empty: none.
   std::string recompute = {};
   /// Kernels of other libraries instead of PyTorch's operators, separated by
   /// commas: "liger", "rms-norm", "rope", "swiglu", "cross-entropy",

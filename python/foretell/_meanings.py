@@ -37,7 +37,8 @@ OPTIONS: dict[str, str] = {
     "quantize": 'weights of linear layers in few bits: "nf4", "nf4,double", "int8", '
                 '"gptq:4", "awq:4", "fp8"',
     "input_grad": "True: inputs of floating point require gradients in training",
-    "recompute": 'activation checkpointing: "auto", or paths of modules: "blocks.*"; '
+    "recompute": 'activation checkpointing: "auto", or paths of modules: "blocks.*", '
+                 '"blocks.*/2" (each second), "auto,save=mm|sdpa", "auto,reentrant"; '
                  "also gradient_checkpointing=True",
     "kernels": 'of other libraries instead of PyTorch\'s: "liger", "rms-norm,rope"',
     "accumulate": "batches whose gradients are added up before the optimizer runs",
