@@ -44,6 +44,8 @@ class Options(TypedDict, total=False):
     set_to_none: bool
     late_zero_grad: bool
     optimizer_in_backward: bool
+    offload_optimizer: str
+    offload_activations: bool
     keep_result: bool
     loss_in_function: bool
     accumulate: int

@@ -51,6 +51,10 @@ OPTIONS: dict[str, str] = {
     "loss_in_function": "True: a function returns the loss, as transformers' Trainer "
                         "has it, and results die before the backward pass",
     "keep_result": "inference in a loop of y = net(x): the last result is kept",
+    "offload_optimizer": '"states" or "gradients": large parameters are stepped on the '
+                         "host, as torchao's CPUOffloadOptimizer does",
+    "offload_activations": "saved tensors lie on the host until the backward pass, as "
+                           "with torchtune's OffloadActivations",
     "optimizer_in_backward": "each parameter is updated, and its gradient freed, as "
                              "soon as the backward pass has made it",
     "late_zero_grad": "zero_grad() stands between forward and backward pass",
@@ -87,7 +91,7 @@ LIMITS: dict[str, str] = {
 }
 _SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "input_grad",
              "keep_result", "late_zero_grad", "loss_in_function", "no_convert",
-             "optimizer_in_backward", "strict", "tight")
+             "offload_activations", "optimizer_in_backward", "strict", "tight")
 # A word after a flag that is its value: a placeholder, a number, or a value's form.
 _VALUE = r"(?:'[^']*'|[A-Z][A-Z]+\b|[A-Z]\b|\S*[=\[\]0-9:*]\S*?|{words})(?=[\s,;:)'.]|$)"
 _WORDS = ("training|inference|auto|analytic|learned|pmgns|cpu|meta|off|require|none|"
