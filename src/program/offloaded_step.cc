@@ -65,7 +65,8 @@ void DefineHostOperators() {
   // Never destroyed, as an operator's kernel may run at the end of a process.
   static auto& library = *new torch::Library(
       torch::Library::FRAGMENT, "offload", std::nullopt, __FILE__, __LINE__);
-  library.def("to_host(Tensor g) -> ()");
+  // Written, for an operator without a result is not recorded.
+  library.def("to_host(Tensor(a!) g) -> ()");
   library.def("step(Tensor(a!) p, int states) -> ()");
   for (const char* name : {"to_host", "step"}) {
     library.impl(
