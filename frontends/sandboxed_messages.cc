@@ -244,6 +244,7 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.loop.offload_activations);
   writer.Number(options.loop.keep_result);
   writer.Number(options.loop.loss_in_function);
+  writer.Number(options.loop.step_in_function);
   writer.Number(options.loop.accumulation);
   writer.Text(options.loop.trainable);
   writer.Text(ToString(options.loop.lora));
@@ -269,6 +270,7 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.loop.offload_activations = reader.Number<bool>();
   options.loop.keep_result = reader.Number<bool>();
   options.loop.loss_in_function = reader.Number<bool>();
+  options.loop.step_in_function = reader.Number<bool>();
   options.loop.accumulation = reader.Number<int>();
   options.loop.trainable = reader.Text();
   const std::string lora = reader.Text();

@@ -87,6 +87,9 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
       "--loss-in-function", loop.loss_in_function,
       "The loop calls a function that returns the loss, as "
       "transformers' Trainer: results die before the backward pass");
+  command.add_flag("--step-in-function", loop.step_in_function,
+                   "The loop calls a function that does a whole step: results "
+                   "die with the step");
   command.add_flag("--keep-result", loop.keep_result,
                    "Inference in a loop of y = net(x): the last result lives "
                    "until the next one exists");
@@ -136,6 +139,7 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
   }
   if (loop.offload_activations) words.emplace_back("--offload-activations");
   if (loop.loss_in_function) words.emplace_back("--loss-in-function");
+  if (loop.step_in_function) words.emplace_back("--step-in-function");
   if (loop.keep_result) words.emplace_back("--keep-result");
   if (loop.accumulation != 1) {
     words.push_back(fmt::format("--accumulate {}", loop.accumulation));

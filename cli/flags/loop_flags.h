@@ -11,7 +11,7 @@ namespace foretell::cli {
 
 /// Adds --foreach, --fused, --set-to-none, --late-zero-grad,
 /// --optimizer-in-backward, --offload-optimizer, --offload-activations,
-/// --loss-in-function, --keep-result, --accumulate,
+/// --loss-in-function, --step-in-function, --keep-result, --accumulate,
 /// --trainable, --lora, --quantize, --input-grad, --recompute, --kernels and
 /// --parallel: how a loop is written. `loop` must outlive the command.
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop);

@@ -134,6 +134,9 @@ struct Run {
   bool half_group_norm = false;
   /// Likewise layer norms; timm's do with its fast norm, PyTorch's never.
   bool half_layer_norm = false;
+  /// Under autocast weights and inputs are in its type already, as of a model
+  /// that was loaded so; false: in FP32. Ignored without autocast.
+  bool half_weights = false;
   TorchVersion torch = {};
   Host host = Host::kPython;
   /// The file was exported with batch norms folded into convolutions, but the

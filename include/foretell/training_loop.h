@@ -47,9 +47,11 @@ struct TrainingLoop {
   bool keep_result = false;
   /// In training the forward pass and the loss stand in a function that returns
   /// the loss alone, as in transformers' Trainer and Lightning: results die
-  /// before the backward pass. False: they live until those of the next step
-  /// exist.
+  /// before the backward pass.
   bool loss_in_function = false;
+  /// In training the whole step stands in a function, so its results die with
+  /// the step. False: they live until those of the next one exist.
+  bool step_in_function = false;
   /// Batches whose gradients are accumulated per run of the optimizer, >= 1.
   int accumulation = 1;
   /// Trains only parameters whose names this regular expression (RE2) matches

@@ -39,6 +39,7 @@ class Options(TypedDict, total=False):
     amp: Union[bool, Precision, "dtype"]
     grad: bool
     channels_last: bool
+    half_weights: bool
     foreach: bool
     fused: bool
     set_to_none: bool
@@ -48,6 +49,7 @@ class Options(TypedDict, total=False):
     offload_activations: bool
     keep_result: bool
     loss_in_function: bool
+    step_in_function: bool
     accumulate: int
     trainable: str
     lora: str

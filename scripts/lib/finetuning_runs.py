@@ -26,6 +26,9 @@ why it has not. What the sources' own code does, by their files:
   BitsandbytesPrecision quantizes every linear layer, the head too; bitsandbytes 0.41
   and 0.42 keep a 4-bit layer's input. Texts are shorter than config_hub's cut of 512
   tokens.
+* canifinetune 0.4.1, bench/runner.py: a plain loop, whose results live through the
+  backward pass, over nf4 after `prepare_model_for_kbit_training`; its autocast is of a
+  later version than the rows.
 * peft 5d602fd, method_comparison/MetaMathQA: reserved memory; texts up to 768 tokens.
 """
 
@@ -87,9 +90,9 @@ class Recipe:
 
 RECIPES = {
     "fms-acceleration": Recipe(nested=True, dropout=0.1, is_trainer=True),
-    "fitcheck": Recipe(kbit=True),
-    "vramcalc": Recipe(flags=("--set-to-none", "off")),
-    "canifinetune": Recipe(kbit=True, is_trainer=True),
+    "fitcheck": Recipe(kbit=True, flags=("--step-in-function",)),
+    "vramcalc": Recipe(flags=("--set-to-none", "off", "--step-in-function")),
+    "canifinetune": Recipe(kbit=True),
     "litgpt": Recipe(nf4=",keep-input,skip=^$", dropout=0.05, half_adapters=True,
                      flags=("--accumulate", "2"), chunk=128),
     "axolotl": Recipe(half_adapters=True, is_trainer=True),
@@ -230,8 +233,8 @@ def wished_fields(run, row):
         yield "upcast_logits=true"
     if version and version < (4, 49):
         yield "shift_logits=true"
-    # fitcheck copies keys and values before fused attention, too.
-    is_old = run.source == "fitcheck" or version and version < (4, 54)
+    # These copy keys and values before fused attention, too.
+    is_old = run.source in ("fitcheck", "litgpt") or version and version < (4, 54)
     if is_old and not attention:
         yield "repeat_kv=true"
     if "PowerLM" in run.model:

@@ -85,6 +85,7 @@ void DescribeRun(JsonFields& fields, Run& run) {
   fields.Value("grad_mode", run.grad_mode);
   fields.Optional("half_group_norm", run.half_group_norm);
   fields.Optional("half_layer_norm", run.half_layer_norm);
+  fields.Optional("half_weights", run.half_weights);
   fields.Named("host", run.host, kHostNames);
   fields.Named("mode", run.mode, &ModeName, &ParseMode);
   fields.Require(!run.grad_mode || run.mode != Mode::kTraining, "grad_mode",
@@ -159,7 +160,8 @@ std::optional<DType> AutocastType(const Run& run) {
 }
 
 Precision UncastPrecision(const Run& run) {
-  const bool casts = run.autocast && run.precision != Precision::kTf32;
+  const bool casts =
+      run.autocast && run.precision != Precision::kTf32 && !run.half_weights;
   return casts ? Precision::kFp32 : run.precision;
 }
 
@@ -170,6 +172,9 @@ Run RunOf(const GraphInfo& info, const Run& run) {
   stated.optimizer = FindIn<Optimizer>(kOptimizerNames, info.optimizer)
                          .value_or(run.optimizer);
   stated.autocast = info.autocast.has_value();
+  stated.half_weights =
+      stated.autocast && (info.precision == Precision::kBf16 ||
+                          info.precision == Precision::kFp16);
   stated.grad_mode = info.grad_mode;
   stated.channels_last = info.channels_last;
   return stated;

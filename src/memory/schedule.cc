@@ -88,17 +88,34 @@ class ScheduleMaker {
     const Stream stream = StreamOf(graph_.node(id));
     if (!options_.with_workspaces) return AddEvents(events, stream);
     AddCublasWorkspace(id);
-    for (const WorkspaceBlock& block : WorkspaceBlocks(
-             graph_, graph_.node(id), options_.device, options_.torch)) {
-      const std::size_t split = EndOfOutput(id, block.output, events);
+    const std::vector<WorkspaceBlock> blocks = WorkspaceBlocks(
+        graph_, graph_.node(id), options_.device, options_.torch);
+    for (std::span<const WorkspaceBlock> rest = blocks; !rest.empty();) {
+      const auto of_another =
+          std::ranges::find_if(rest, [&](const WorkspaceBlock& block) {
+            return block.output != rest.front().output;
+          });
+      const auto count = static_cast<std::size_t>(of_another - rest.begin());
+      const std::size_t split = EndOfOutput(id, rest.front().output, events);
       AddEvents(events.first(split), stream);
       events = events.subspan(split);
-      const std::int64_t workspace = next_workspace_id_++;
-      AddWorkspace(Kind::kAllocate, workspace, block.bytes, id);
-      schedule_.back().allocation.optional = block.optional;
-      AddWorkspace(Kind::kFree, workspace, block.bytes, id);
+      AddPass(rest.first(count), id);
+      rest = rest.subspan(count);
     }
     AddEvents(events, stream);
+  }
+
+  /// Blocks that live together.
+  void AddPass(std::span<const WorkspaceBlock> blocks, NodeId id) {
+    const std::int64_t first = next_workspace_id_;
+    for (const WorkspaceBlock& block : blocks) {
+      AddWorkspace(Kind::kAllocate, next_workspace_id_++, block.bytes, id);
+      schedule_.back().allocation.optional = block.optional;
+    }
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      AddWorkspace(Kind::kFree, first + static_cast<std::int64_t>(i),
+                   blocks[i].bytes, id);
+    }
   }
 
   /// Before the first product of each thread.

@@ -297,7 +297,7 @@ class Tracer {
   }
 
   /// As in `for …: out = model(x)`, the results of a step live until those of
-  /// the next are there.
+  /// the next are there, unless a function of the loop's returns before.
   Trace Train() {
     ChooseTrained();
     // With its steps in the backward pass it finds no gradients afterwards.
@@ -320,6 +320,7 @@ class Tracer {
       }
       batch_starts_.push_back(recorder_.num_nodes());
       Step(optimizer);
+      if (options_.loop.step_in_function) Return(outputs);
     }
     if (adapters_) adapters_->RequireUse();
     return Finish(outputs);
@@ -585,10 +586,7 @@ class Tracer {
     DropInputGradients();
     Enter(Phase::kForward, TensorRole::kActivation);
     at::Tensor loss = ForwardAndLoss(outputs);
-    if (options_.loop.loss_in_function) {
-      if (marks_results_) results_ = MarkOutputs(outputs);
-      outputs.clear();
-    }
+    if (options_.loop.loss_in_function) Return(outputs);
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     if (cleared != nullptr) Clear(*cleared);
     Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
@@ -604,6 +602,13 @@ class Tracer {
     }
   }
 
+  /// The results of the program die, as those of a function that returns.
+  void Return(std::vector<at::Tensor>& outputs) {
+    if (outputs.empty()) return;
+    if (marks_results_) results_ = MarkOutputs(outputs);
+    outputs.clear();
+  }
+
   /// Each batch has inputs of its own, without a gradient.
   void DropInputGradients() const {
     for (const at::Tensor& input : tensors_) {
@@ -612,9 +617,8 @@ class Tracer {
   }
 
   Trace Finish(const std::vector<at::Tensor>& outputs) {
-    std::vector<TraceOutput> results = options_.loop.loss_in_function
-                                           ? std::move(results_)
-                                           : MarkOutputs(outputs);
+    std::vector<TraceOutput> results =
+        outputs.empty() ? std::move(results_) : MarkOutputs(outputs);
     std::vector<std::string> warnings = program_.warnings(options_.run.mode);
     std::string lengths = LengthsOfTheExample(inputs_);
     if (!lengths.empty()) warnings.push_back(std::move(lengths));

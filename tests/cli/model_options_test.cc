@@ -157,6 +157,10 @@ TEST(ModelOptions, UnderAutocastPrecisionIsWhatIsCastTo) {
     EXPECT_EQ(AutocastType(run), one.cast) << one.flags;
     EXPECT_EQ(UncastPrecision(run), one.uncast) << one.flags;
   }
+  foretell::Run run = {.precision = Precision::kBf16, .autocast = true};
+  run.half_weights = true;
+  EXPECT_EQ(AutocastType(run), DType::kBF16);
+  EXPECT_EQ(UncastPrecision(run), Precision::kBf16);
 }
 
 TEST(DeviceFlags, NameTheFileThatIsMissing) {

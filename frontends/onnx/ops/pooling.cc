@@ -43,6 +43,7 @@
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/roi.h"
 #include "frontends/onnx/ops/window.h"
+#include "src/core/checked.h"
 #include "src/core/numbers.h"
 
 namespace foretell::onnx {
