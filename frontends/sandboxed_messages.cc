@@ -240,6 +240,8 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   PutOptional(writer, options.loop.set_to_none);
   writer.Number(options.loop.late_zero_grad);
   writer.Number(options.loop.optimizer_in_backward);
+  writer.Text(options.loop.offload_optimizer);
+  writer.Number(options.loop.offload_activations);
   writer.Number(options.loop.keep_result);
   writer.Number(options.loop.loss_in_function);
   writer.Number(options.loop.step_in_function);
@@ -264,6 +266,8 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.loop.set_to_none = TakeOptional<bool>(reader);
   options.loop.late_zero_grad = reader.Number<bool>();
   options.loop.optimizer_in_backward = reader.Number<bool>();
+  options.loop.offload_optimizer = reader.Text();
+  options.loop.offload_activations = reader.Number<bool>();
   options.loop.keep_result = reader.Number<bool>();
   options.loop.loss_in_function = reader.Number<bool>();
   options.loop.step_in_function = reader.Number<bool>();

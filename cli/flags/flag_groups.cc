@@ -86,6 +86,8 @@ constexpr GroupRow kRows[] = {
     {"--mig-rule", kAdvanced},
     {"--no-convert", kAdvanced},
     {"--loss-in-function", kAdvanced},
+    {"--offload-activations", kAdvanced},
+    {"--offload-optimizer", kAdvanced},
     {"--optimizer-in-backward", kAdvanced},
     {"--sandbox", kAdvanced},
     {"--set-to-none", kAdvanced},

@@ -51,6 +51,19 @@ void AddTrainedFlags(CLI::App& command, TrainingLoop& loop) {
                    "Inputs of floating point require gradients");
 }
 
+void AddOffloadFlags(CLI::App& command, TrainingLoop& loop) {
+  command
+      .add_option(
+          "--offload-optimizer", loop.offload_optimizer,
+          "Step large parameters on the host, which keeps their states, "
+          "or also their gradients: torchao's CPUOffloadOptimizer")
+      ->check(CLI::IsMember(
+          {std::string(kOffloadStates), std::string(kOffloadGradients)}));
+  command.add_flag("--offload-activations", loop.offload_activations,
+                   "Keep what the backward pass needs on the host meanwhile: "
+                   "torchtune's OffloadActivations");
+}
+
 }  // namespace
 
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
@@ -69,6 +82,7 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
   command.add_flag("--optimizer-in-backward", loop.optimizer_in_backward,
                    "Step each parameter as soon as its gradient exists, and "
                    "free the gradient");
+  AddOffloadFlags(command, loop);
   command.add_flag(
       "--loss-in-function", loop.loss_in_function,
       "The loop calls a function that returns the loss, as "
@@ -88,8 +102,10 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
   AddTrainedFlags(command, loop);
   command.add_option(
       "--recompute", loop.recompute,
-      "Activation checkpointing of the modules at this path, e.g. 'blocks.*', "
-      "or auto: the numbered modules that save most");
+      "Activation checkpointing of the modules at these paths, e.g. "
+      "'blocks.*', "
+      "or auto: the numbered modules that save most; blocks.*/2: each second; "
+      "also save=mm|sdpa (results that are kept) and reentrant");
   command.add_option(
       "--kernels", loop.kernels,
       "Kernels of other libraries, one or several of liger, rms-norm, rope, "
@@ -118,6 +134,10 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
   if (loop.optimizer_in_backward) {
     words.emplace_back("--optimizer-in-backward");
   }
+  if (!loop.offload_optimizer.empty()) {
+    words.push_back("--offload-optimizer " + loop.offload_optimizer);
+  }
+  if (loop.offload_activations) words.emplace_back("--offload-activations");
   if (loop.loss_in_function) words.emplace_back("--loss-in-function");
   if (loop.step_in_function) words.emplace_back("--step-in-function");
   if (loop.keep_result) words.emplace_back("--keep-result");

@@ -45,6 +45,8 @@ class StepOptions(TypedDict, total=False):
     set_to_none: bool
     late_zero_grad: bool
     optimizer_in_backward: bool
+    offload_optimizer: str
+    offload_activations: bool
     keep_result: bool
     loss_in_function: bool
     step_in_function: bool

@@ -4,8 +4,13 @@
 
 namespace foretell {
 
+bool IsOfHost(const Node& node) {
+  return node.target == kToHost || node.target == kFromHost ||
+         node.target == kStepOnHost;
+}
+
 std::optional<Collective> CollectiveOf(const Node& node) {
-  if (node.kind != OpKind::kCollective) return std::nullopt;
+  if (node.kind != OpKind::kCollective || IsOfHost(node)) return std::nullopt;
   return Collective{.target = node.target,
                     .plan = TextOf(node, kPlanAttribute),
                     .gpus = node.Int(kGpusAttribute, 1),

@@ -32,6 +32,18 @@ inline constexpr std::string_view kReduceScatter =
     "c10d::_reduce_scatter_base_";
 inline constexpr std::string_view kBroadcast = "c10d::broadcast_";
 
+/// Operators of OpKind::kCollective between the GPU and its host: a tensor goes
+/// to the host, comes back, is updated there by an optimizer and copied back.
+inline constexpr std::string_view kToHost = "offload::to_host";
+inline constexpr std::string_view kFromHost = "offload::from_host";
+inline constexpr std::string_view kStepOnHost = "offload::step";
+
+/// States per element that kStepOnHost updates.
+inline constexpr std::string_view kStatesAttribute = "states";
+
+/// True for these operators.
+bool IsOfHost(const Node& node);
+
 /// An exchange between GPUs. The node starts once its inputs are computed, and
 /// readers of its results wait for it.
 struct Collective {
@@ -52,7 +64,7 @@ struct SharedLayerCounts {
 /// Empty for a graph that does not share layers.
 std::optional<SharedLayerCounts> CountSharedLayers(const OperatorGraph& graph);
 
-/// Empty for a node of another kind. It refers to `node`.
+/// Empty for a node of another kind, or IsOfHost. It refers to `node`.
 std::optional<Collective> CollectiveOf(const Node& node);
 
 }  // namespace foretell

@@ -34,7 +34,9 @@ constexpr NameTable<kAllOptimizers.size()> kOptimizerNames = {
     "paged_lion",
     "paged_lion8bit",
     "torchao_adamw8bit",
-    "torchao_adamw4bit"};
+    "torchao_adamw4bit",
+    "bnb_adamw",
+    "lamb"};
 
 struct OptimizerAlias {
   std::string_view alias;
@@ -48,6 +50,8 @@ constexpr OptimizerAlias kOptimizerAliases[] = {
     {"nesterov", Optimizer::kMomentum},
     {"adamw_torch", Optimizer::kAdamW},
     {"adamw_8bit", Optimizer::kBnbAdamW8bit},
+    {"bnb_adamw32bit", Optimizer::kBnbAdamW},
+    {"lamb_32bit", Optimizer::kLamb},
     {"paged_adamw_32bit", Optimizer::kPagedAdamW},
     {"paged_adamw_8bit", Optimizer::kPagedAdamW8bit},
     {"lion_32bit", Optimizer::kLion},

@@ -45,8 +45,9 @@ constexpr std::string_view kFunctionalPlans = "tp:";
 /// Where a node's results are allocated: what fully_shard gathers on a copy-in
 /// stream, what it scatters on the stream that reduces (foreach_all_gather and
 /// foreach_reduce_scatter in torch/distributed/fsdp/_fully_shard/
-/// _fsdp_collectives.py).
+/// _fsdp_collectives.py), and what comes back from the host.
 Stream StreamOf(const Node& node) {
+  if (node.target == kFromHost) return Stream::kGather;
   const std::optional<Collective> one = CollectiveOf(node);
   if (!one || one->plan.starts_with(kFunctionalPlans)) return Stream::kCompute;
   if (one->target == kAllGather) return Stream::kGather;

@@ -24,8 +24,10 @@
 #include "src/core/libtorch_message.h"
 #include "src/core/name_table.h"
 #include "src/core/text.h"
+#include "src/graph/collective.h"
 #include "src/graph/recompute_blocks.h"
 #include "src/graph/repeat_run.h"
+#include "src/parallel/offload_activations.h"
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
 #include "src/program/channels_last.h"
@@ -36,6 +38,7 @@
 #include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/meta/torch_scope.h"
+#include "src/program/offloaded_step.h"
 #include "src/program/optimizer_step.h"
 #include "src/program/quantized_layers.h"
 #include "src/program/quantized_weights.h"
@@ -117,6 +120,10 @@ void RequireLoopFits(const TrainingLoop& loop) {
                 "an optimizer that steps in the backward pass is modelled on "
                 "one GPU and without accumulation of gradients");
   }
+  if (loop.offload_activations && loop.parallel != ParallelSpec{}) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "saved tensors on the host are modelled on one GPU");
+  }
   if (loop.accumulation >= 1) return;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("gradients of {} batches are added up, expected at "
@@ -148,13 +155,43 @@ std::string LengthsOfTheExample(const std::vector<BoundInput>& inputs) {
       Joined(texts), symbols.back());
 }
 
+constexpr double kMib = 1 << 20;
+
 std::string PagedWarning(std::int64_t bytes) {
-  constexpr double kMib = 1 << 20;
   return fmt::format(
       "{:.1f} MiB of optimizer states are paged: they lie in unified memory, "
       "on "
       "the GPU only while it has room, and count neither as memory nor in time",
       static_cast<double>(bytes) / kMib);
+}
+
+/// Of an optimizer there, and of what goes there and comes back.
+std::string HostWarning(std::int64_t optimizer_bytes,
+                        std::int64_t saved_bytes) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](std::int64_t bytes, std::string_view what) {
+    if (bytes == 0) return;
+    parts.push_back(fmt::format("{:.1f} MiB of {}",
+                                static_cast<double>(bytes) / kMib, what));
+  };
+  add(optimizer_bytes, "parameters, gradients and optimizer states");
+  add(saved_bytes, "saved tensors");
+  if (parts.empty()) return "";
+  return "the host needs memory for " + Joined(parts, " and ");
+}
+
+/// Bytes of one pass that go to the host.
+std::int64_t SentToHost(const OperatorGraph& graph) {
+  std::int64_t most = 0;
+  std::int64_t sum = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.phase != Phase::kForward) {
+      most = std::max(most, std::exchange(sum, 0));
+    } else if (node.target == kToHost) {
+      sum += node.Int(kBytesAttribute, 0);
+    }
+  }
+  return most;
 }
 
 StepCode CodeOf(const TrainingLoop& loop, const TorchVersion& torch) {
@@ -264,7 +301,9 @@ class Tracer {
   Trace Train() {
     ChooseTrained();
     // With its steps in the backward pass it finds no gradients afterwards.
-    OptimizerStep optimizer = OptimizerOf(TrainableTensors());
+    std::vector<at::Tensor> stepped = TrainableTensors();
+    const std::vector<GradientHook> sends = SendsToHost(stepped);
+    OptimizerStep optimizer = OptimizerOf(std::move(stepped));
     const std::vector<GradientHook> hooks = StepsInBackward();
     std::vector<at::Tensor> outputs;
     for (int step = 0; step < kTrainingSteps; ++step) {
@@ -297,6 +336,7 @@ class Tracer {
     paged_bytes_ -= optimizer.paged_bytes();
     optimizer.SetTables(tables_);
     optimizer.Step();
+    if (offloaded_) offloaded_->Step();
     paged_bytes_ += optimizer.paged_bytes();
     recorder_.ChangeRoleOfLiving(TensorRole::kOptimizerTemporary,
                                  TensorRole::kOptimizerState);
@@ -314,6 +354,22 @@ class Tracer {
         Step(*own);
         own->ZeroGrad();
         Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
+      });
+    }
+    return hooks;
+  }
+
+  /// Takes the parameters that the host steps off `stepped`.
+  std::vector<GradientHook> SendsToHost(std::vector<at::Tensor>& stepped) {
+    std::vector<GradientHook> hooks;
+    const TrainingLoop& loop = options_.loop;
+    if (loop.offload_optimizer.empty()) return hooks;
+    offloaded_.emplace(loop, options_.run.optimizer);
+    offloaded_->Take(stepped);
+    for (const at::Tensor& parameter : offloaded_->parameters()) {
+      hooks.emplace_back(parameter, [this, parameter] {
+        NoteGradient(parameter);
+        offloaded_->SendGradient(parameter);
       });
     }
     return hooks;
@@ -387,6 +443,7 @@ class Tracer {
   }
 
   void Clear(OptimizerStep& optimizer) {
+    if (offloaded_) offloaded_->ZeroGrad();
     if (DropsGradients(options_.loop, options_.run.torch)) {
       return optimizer.ZeroGrad();
     }
@@ -601,6 +658,12 @@ class Tracer {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
     }
     graph = parallel::Parallelize(graph, options_.loop.parallel, trained_);
+    if (options_.loop.offload_activations && trains()) {
+      graph = parallel::OffloadActivations(graph);
+    }
+    std::string host = HostWarning(offloaded_ ? offloaded_->host_bytes() : 0,
+                                   SentToHost(graph));
+    if (!host.empty()) warnings.push_back(std::move(host));
     for (std::string& warning : GradModeWarnings(graph)) {
       warnings.push_back(std::move(warning));
     }
@@ -641,6 +704,7 @@ class Tracer {
   std::vector<at::Tensor> tensors_;
   std::optional<QuantizedWeights> quantized_;
   std::optional<LoraAdapters> adapters_;
+  std::optional<OffloadedStep> offloaded_;
   std::vector<at::Tensor> tables_;    ///< Weights of embeddings.
   std::int64_t paged_bytes_ = 0;      ///< Of optimizer states.
   std::string loss_;                  ///< Its name.

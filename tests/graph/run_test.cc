@@ -140,6 +140,7 @@ TEST(Optimizer, KnowsTheNamesOfTransformers) {
   EXPECT_EQ(ParseOptimizer("paged_adamw_8bit"), Optimizer::kPagedAdamW8bit);
   EXPECT_EQ(ParseOptimizer("paged-adamw"), Optimizer::kPagedAdamW);
   EXPECT_EQ(ParseOptimizer("lion_32bit"), Optimizer::kLion);
+  EXPECT_EQ(ParseOptimizer("bnb_adamw"), Optimizer::kBnbAdamW);
   EXPECT_EQ(ParseOptimizer("adamw_torch_4bit"), Optimizer::kTorchaoAdamW4bit);
 }
 
