@@ -14,6 +14,7 @@ why it has not. What the sources' own code does, by their files:
   and cross entropy and, over quantized weights, LoRA's products; `liger` in addition
   the head with its loss. Where `bf16` is on under FSDP, accelerate 1.0.1 casts trained
   shards to FP32 (`prepare_model`): Mistral-7B on two GPUs peaks at five FP32 shards.
+  transformers 4.44 to 4.48 checkpoints with use_reentrant=True.
 * fitcheck-llm 0.3.1, scripts/measure.py: one step after a warm-up on random tokens,
   labels are the tokens; peft without dropout, adapters in FP32, over nf4 after
   `prepare_model_for_kbit_training`; no autocast; process is reserved memory plus the
@@ -178,14 +179,17 @@ def half_of(row):
     return "bf16" if row["precision"].startswith("bf") else "fp16"
 
 
-def precision_flags(row, gpus, method):
-    """Half-precision weights under autocast are asked for as without it.
-
-    They differ in what norms and losses keep. Sharded weights that are trained under it
-    are in FP32.
-    """
-    amp = "amp" in row["precision"] and gpus > 1 and method == "full"
-    return "--precision", half_of(row), *(("--autocast",) if amp else ())
+def parallel_flags(row, run):
+    """Sharded weights that are trained under autocast are in FP32, and accelerate's
+    MixedPrecision reduces gradients in the half."""
+    if run.gpus == 1:
+        return ()
+    words = [f"fsdp1:{run.gpus}"]
+    if "amp" in row["precision"] and run.method == "full":
+        words.append("fp32-shards")
+    if run.facts["checkpointing"]:
+        words.append("reentrant")
+    return "--parallel", ",".join(words)
 
 
 def environment_flags(version):
@@ -265,7 +269,7 @@ def command(run, row, recipe, network, program):
     words = ["predict", f"zoo:{network}", "--json", "--batch", row["batch_per_gpu"],
              "--seq-len", row["seq_len"], "--device",
              finetuning_networks.DEVICES[row["device"]],
-             *precision_flags(row, run.gpus, run.method),
+             "--precision", half_of(row),
              *environment_flags(row["torch"])]
     if run.method != "inference":
         words += ["--mode", "training", *(recipe.flags if run.gpus == 1 else ()),
@@ -279,8 +283,7 @@ def command(run, row, recipe, network, program):
         words += ["--recompute", "auto"]
     if "fused" in row.get("optimizer", ""):
         words += ["--fused", "on"]
-    if run.gpus > 1:
-        words += ["--parallel", f"fsdp1:{run.gpus}"]
+    words += parallel_flags(row, run)
     chunks = ("--kernels", "chunked-cross-entropy:2")
     if recipe.chunk and program.knows(chunks):
         rows = run.facts["batch"] * run.facts["tokens"]
