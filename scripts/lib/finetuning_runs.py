@@ -138,9 +138,11 @@ class Program:
 def is_kbit(run, recipe):
     """Whether peft's prepare_model_for_kbit_training held the rest in FP32.
 
-    fms-acceleration's own copy of it casts nothing; its baseline leaves it to trl.
+    fms-acceleration's own copy of it casts nothing; its baseline leaves it to trl, which
+    leaves it out for weights that FSDP loads on the CPU (`is_sharded_qlora`).
     """
-    return run.method == "qlora" and (recipe.kbit or "baseline" in run.facts["kernels"])
+    is_baseline = "baseline" in run.facts["kernels"] and run.gpus == 1
+    return run.method == "qlora" and (recipe.kbit or is_baseline)
 
 
 def lora_flag(run, recipe, program):
