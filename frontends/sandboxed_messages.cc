@@ -214,18 +214,28 @@ std::optional<T> TakeOptional(ByteReader& reader) {
 void PutParallel(ByteWriter& writer, const ParallelSpec& spec) {
   writer.Number(spec.kind);
   writer.Number(spec.gpus);
+  writer.Number(spec.replicas);
   writer.Number(spec.bucket_view);
   writer.Text(spec.blocks);
   writer.Number(spec.vocabulary);
+  writer.Number(spec.float_shards);
+  PutOptional(writer, spec.reduce);
+  writer.Number(spec.reentrant);
+  writer.Number(spec.orig_params);
 }
 
 ParallelSpec TakeParallel(ByteReader& reader) {
   ParallelSpec spec;
   spec.kind = reader.Number<ParallelKind>();
   spec.gpus = reader.Number<int>();
+  spec.replicas = reader.Number<int>();
   spec.bucket_view = reader.Number<bool>();
   spec.blocks = reader.Text();
   spec.vocabulary = reader.Number<bool>();
+  spec.float_shards = reader.Number<bool>();
+  spec.reduce = TakeOptional<Precision>(reader);
+  spec.reentrant = reader.Number<bool>();
+  spec.orig_params = reader.Number<bool>();
   return spec;
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "foretell/graph.h"
 
 namespace foretell {
 
@@ -27,6 +30,9 @@ enum class ParallelKind : std::uint8_t {
 struct ParallelSpec {
   ParallelKind kind = ParallelKind::kOneGpu;
   int gpus = 1;  ///< At least 2 unless kOneGpu.
+  /// kFsdp, kFsdp1: groups of GPUs each of which has all shards (HSDP, a mesh
+  /// of two dimensions); divides `gpus`.
+  int replicas = 1;
   /// gradient_as_bucket_view=True: gradients are views of DDP's buckets.
   bool bucket_view = false;
   /// Path of the modules that kFsdp, kFsdp1 and kZero2 wrap, as RecomputeBlocks
@@ -34,6 +40,19 @@ struct ParallelSpec {
   std::string blocks = {};
   /// kTensor: the embedding table and the head are split by words.
   bool vocabulary = false;
+  /// kFsdp, kFsdp1: what is trained is sharded in FP32 and gathered in its own
+  /// type: MixedPrecision(param_dtype) around parameters in FP32, as
+  /// accelerate's mixed_precision has it.
+  bool float_shards = false;
+  /// kFsdp, kFsdp1: type in which gradients are reduced (reduce_dtype); empty:
+  /// their own.
+  std::optional<Precision> reduce = {};
+  /// kFsdp1: recomputed blocks are those of
+  /// torch.utils.checkpoint(use_reentrant=True).
+  bool reentrant = false;
+  /// kFsdp1: use_orig_params=True, so that a block's flat parameter may have
+  /// frozen parts.
+  bool orig_params = false;
 
   bool operator==(const ParallelSpec&) const = default;
 };
@@ -43,12 +62,15 @@ bool ShardsParameters(const ParallelSpec& spec);
 /// True if GPUs share inference as well as training.
 bool SharesInference(const ParallelSpec& spec);
 
-/// "fsdp:8", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*", "tp:8,vocabulary";
-/// empty for kOneGpu.
+/// GPUs among which parameters are split, one group of HSDP.
+int ShardGroup(const ParallelSpec& spec);
+
+/// "fsdp:8", "hsdp:2x4", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*",
+/// "fsdp1:8,fp32-shards,reduce=bf16", "tp:8,vocabulary"; empty for kOneGpu.
 std::string ToString(const ParallelSpec& spec);
 /// Reads what ToString writes. Throws Error(kInvalidArgument) that begins with
 /// `flag` for an unknown kind or option, and for fewer than 2 or more than
-/// 65536 GPUs.
+/// 65536 GPUs, of HSDP in either dimension.
 ParallelSpec ParseParallel(std::string_view flag, std::string_view text);
 
 }  // namespace foretell

@@ -14,6 +14,7 @@ why it has not. What the sources' own code does, by their files:
   and cross entropy and, over quantized weights, LoRA's products; `liger` in addition
   the head with its loss. Where `bf16` is on under FSDP, accelerate 1.0.1 casts trained
   shards to FP32 (`prepare_model`): Mistral-7B on two GPUs peaks at five FP32 shards.
+  transformers 4.44 to 4.48 checkpoints with use_reentrant=True.
 * fitcheck-llm 0.3.1, scripts/measure.py: one step after a warm-up on random tokens,
   labels are the tokens; peft without dropout, adapters in FP32, over nf4 after
   `prepare_model_for_kbit_training`; no autocast; process is reserved memory plus the
@@ -140,9 +141,11 @@ class Program:
 def is_kbit(run, recipe):
     """Whether peft's prepare_model_for_kbit_training held the rest in FP32.
 
-    fms-acceleration's own copy of it casts nothing; its baseline leaves it to trl.
+    fms-acceleration's own copy of it casts nothing; its baseline leaves it to trl, which
+    leaves it out for weights that FSDP loads on the CPU (`is_sharded_qlora`).
     """
-    return run.method == "qlora" and (recipe.kbit or "baseline" in run.facts["kernels"])
+    is_baseline = "baseline" in run.facts["kernels"] and run.gpus == 1
+    return run.method == "qlora" and (recipe.kbit or is_baseline)
 
 
 def lora_flag(run, recipe, program):
@@ -181,14 +184,25 @@ def half_of(row):
     return "bf16" if row["precision"].startswith("bf") else "fp16"
 
 
-def precision_flags(row, gpus, method):
-    """Under autocast, weights were loaded in 16 bits; sharded ones that are trained are
-    in FP32."""
-    if "amp" not in row["precision"]:
+def precision_flags(row, run):
+    """Under autocast on one GPU, weights were loaded in 16 bits. Shards are asked for
+    without it: they differ in what norms and losses keep."""
+    if "amp" not in row["precision"] or run.gpus > 1:
         return "--precision", half_of(row)
-    is_float = gpus > 1 and method == "full"
-    return ("--precision", half_of(row), "--autocast",
-            *(() if is_float else ("--half-weights",)))
+    return "--precision", half_of(row), "--autocast", "--half-weights"
+
+
+def parallel_flags(row, run):
+    """Sharded weights that are trained under autocast are in FP32, and accelerate's
+    MixedPrecision reduces gradients in the half."""
+    if run.gpus == 1:
+        return ()
+    words = [f"fsdp1:{run.gpus}"]
+    if "amp" in row["precision"] and run.method == "full":
+        words.append("fp32-shards")
+    if run.facts["checkpointing"]:
+        words.append("reentrant")
+    return "--parallel", ",".join(words)
 
 
 def environment_flags(version):
@@ -268,7 +282,7 @@ def command(run, row, recipe, network, program):
     words = ["predict", f"zoo:{network}", "--json", "--batch", row["batch_per_gpu"],
              "--seq-len", row["seq_len"], "--device",
              finetuning_networks.DEVICES[row["device"]],
-             *precision_flags(row, run.gpus, run.method),
+             *precision_flags(row, run),
              *environment_flags(row["torch"])]
     if run.method != "inference":
         words += ["--mode", "training", *(recipe.flags if run.gpus == 1 else ()),
@@ -282,8 +296,7 @@ def command(run, row, recipe, network, program):
         words += ["--recompute", "auto"]
     if "fused" in row.get("optimizer", ""):
         words += ["--fused", "on"]
-    if run.gpus > 1:
-        words += ["--parallel", f"fsdp1:{run.gpus}"]
+    words += parallel_flags(row, run)
     chunks = ("--kernels", "chunked-cross-entropy:2")
     if recipe.chunk and program.knows(chunks):
         rows = run.facts["batch"] * run.facts["tokens"]

@@ -51,7 +51,7 @@ Figure AnalyticFigure(double value, const WidthFactors& factors, double fast,
 std::int64_t GpusOf(const OperatorGraph& graph) {
   for (const Node& node : graph.nodes()) {
     const std::optional<Collective> exchange = CollectiveOf(node);
-    if (exchange) return exchange->gpus;
+    if (exchange) return exchange->plan_gpus;
   }
   return 1;
 }

@@ -11,9 +11,11 @@ bool IsOfHost(const Node& node) {
 
 std::optional<Collective> CollectiveOf(const Node& node) {
   if (node.kind != OpKind::kCollective || IsOfHost(node)) return std::nullopt;
+  const std::int64_t gpus = node.Int(kGpusAttribute, 1);
   return Collective{.target = node.target,
                     .plan = TextOf(node, kPlanAttribute),
-                    .gpus = node.Int(kGpusAttribute, 1),
+                    .gpus = gpus,
+                    .plan_gpus = node.Int(kPlanGpusAttribute, gpus),
                     .bytes = node.Int(kBytesAttribute, 0)};
 }
 

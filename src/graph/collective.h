@@ -12,6 +12,8 @@ namespace foretell {
 /// Attributes of the nodes of OpKind::kCollective.
 inline constexpr std::string_view kPlanAttribute = "plan";
 inline constexpr std::string_view kGpusAttribute = "gpus";
+/// GPUs of the plan if they are more than those of the exchange.
+inline constexpr std::string_view kPlanGpusAttribute = "plan_gpus";
 inline constexpr std::string_view kBytesAttribute = "bytes";
 
 /// Attribute of linear layers in a graph of tensor parallelism: how they are
@@ -50,6 +52,7 @@ struct Collective {
   std::string_view target;  ///< One of those above.
   std::string_view plan;    ///< ToString of the ParallelSpec.
   std::int64_t gpus = 0;
+  std::int64_t plan_gpus = 0;  ///< More than `gpus` in a group of HSDP.
   /// Bytes of the whole tensor that is gathered, reduced, scattered or sent.
   std::int64_t bytes = 0;
 };

@@ -40,7 +40,7 @@ std::optional<ReportParallel> ParallelOf(const OperatorGraph& graph) {
     if (!one) continue;
     if (!found) {
       found = {.plan = std::string(one->plan),
-               .gpus = one->gpus,
+               .gpus = one->plan_gpus,
                .layers = CountSharedLayers(graph)};
     }
     ++found->exchanges;

@@ -196,9 +196,13 @@ std::vector<ValueId> StepRewriter::AddCollective(std::string_view target,
                                                  std::int64_t bytes,
                                                  Added added) {
   added.target = target;
+  const std::int64_t gpus = added.group > 0 ? added.group : spec_.gpus;
   added.attributes = {{std::string(kPlanAttribute), ToString(spec_)},
-                      {std::string(kGpusAttribute), std::int64_t{spec_.gpus}},
+                      {std::string(kGpusAttribute), gpus},
                       {std::string(kBytesAttribute), bytes}};
+  if (gpus < spec_.gpus) {
+    added.attributes.emplace_back(kPlanGpusAttribute, std::int64_t{spec_.gpus});
+  }
   return Add(std::move(added));
 }
 

@@ -12,7 +12,9 @@ TEST(ParallelSpec, ReadsWhatItWrites) {
   for (const std::string text :
        {"ddp:8", "ddp:2,bucket-view", "zero1:4", "zero1:4,bucket-view",
         "zero2:2", "fsdp:65536", "fsdp:8,blocks=model.layers.*", "fsdp1:8",
-        "fsdp1:8,blocks=h.*", "tp:4", "tp:4,vocabulary"}) {
+        "fsdp1:8,blocks=h.*", "tp:4", "tp:4,vocabulary", "hsdp:2x4",
+        "hsdp1:2x4,reentrant", "fsdp:8,fp32-shards,reduce=fp32",
+        "fsdp1:2,fp32-shards,reentrant,orig-params,reduce=bf16,blocks=h.*"}) {
     EXPECT_EQ(ToString(ParseParallel("--parallel", text)), text);
   }
   EXPECT_EQ(ToString(ParallelSpec{}), "");
@@ -23,6 +25,10 @@ TEST(ParallelSpec, KnowsItsParts) {
   EXPECT_EQ(spec.kind, ParallelKind::kFsdp);
   EXPECT_EQ(spec.gpus, 8);
   EXPECT_EQ(spec.blocks, "h.*");
+  const ParallelSpec groups = ParseParallel("--parallel", "hsdp:2x4");
+  EXPECT_EQ(groups.kind, ParallelKind::kFsdp);
+  EXPECT_EQ(groups.gpus, 8);
+  EXPECT_EQ(ShardGroup(groups), 4);
 }
 
 TEST(ParallelSpec, RefusesOtherTexts) {
@@ -35,6 +41,14 @@ TEST(ParallelSpec, RefusesOtherTexts) {
                                  "ddp:2.5",
                                  "ddp:65537",
                                  "hsdp:8",
+                                 "hsdp:1x8",
+                                 "hsdp:2x1",
+                                 "hsdp:2x65536",
+                                 "fsdp:2x4",
+                                 "fsdp:8,reentrant",
+                                 "zero2:8,fp32-shards",
+                                 "fsdp:8,reduce=tf32",
+                                 "fsdp:8,reduce=",
                                  "tp:4,bucket-view",
                                  "tp:4,blocks=h.*",
                                  "fsdp:8,",
