@@ -8,6 +8,7 @@
 #include "src/kernels/describe_products.h"
 #include "src/kernels/element_loops.h"
 #include "src/kernels/expansion.h"
+#include "src/kernels/gradient_loops.h"
 
 // Which class a node's own kernel belongs to, and the sizes other than bytes
 // and products that its speed depends on. One table of kinds.
@@ -312,6 +313,7 @@ void DescribeKernel(const Expansion& expansion, const ExpandedNode& expanded,
   if (expanded.node.inputs.empty()) return;
   row->describe(expansion, expanded, kernel);
   SetElementLoop(expansion, expanded, kernel);
+  SetGradientLoop(expansion, expanded, kernel);
 }
 
 }  // namespace foretell::cost
