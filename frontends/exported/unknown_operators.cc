@@ -5,6 +5,7 @@
 #include "frontends/exported/call_operator.h"
 #include "frontends/exported/higher_order.h"
 #include "frontends/exported/number_operators.h"
+#include "frontends/exported/quantized_operators.h"
 #include "frontends/shared/allowed_operators.h"
 #include "src/program/meta/meta_kernels.h"
 
@@ -20,6 +21,7 @@ OperatorVerdict VerdictOn(const Node& node) {
   if (node.target.starts_with(kHigherOrder)) {
     return known(IsKnownHigherOrder(node.target));
   }
+  if (IsQuantizedOperator(node.target)) return OperatorVerdict::kAllowed;
   const std::string name = OperatorName(node.target);
   if (name.empty()) return known(FindNumberOperator(node.target) != nullptr);
   const OperatorVerdict verdict = JudgeOperator(name);
