@@ -11,6 +11,7 @@
 
 #include "foretell/error.h"
 #include "tests/frontends/exported_file.h"
+#include "tests/graph/expect_error.h"
 
 namespace foretell::exported {
 namespace {
@@ -153,6 +154,16 @@ TEST(ExportedQuantized, RunsKernelByKernel) {
   EXPECT_EQ(targets,
             (std::vector<std::string>{"to", "to", "sub", "mul", "linear"}));
   EXPECT_EQ(trace.graph.ForwardMacs(), 2 * 4 * 4);
+}
+
+TEST(ExportedQuantized, SubclassesOfTensorsAreRefusedWithTheRemedy) {
+  const SavedProgram saved(ModelJson(
+      NodeJson("y", "torch.ops.export.access_subclass_inner_tensor.default",
+               Named("src_subclass_tensor", TensorArgument("w")) + ", " +
+                   Named("attr", R"({"as_string": "qdata"})")),
+      TensorArgument("y")));
+  ExpectError([&] { saved.Run(); }, ErrorCode::kUnsupported,
+              "unwrap_tensor_subclass(model)");
 }
 
 }  // namespace
