@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontends/onnx/node_context.h"
@@ -89,18 +90,16 @@ at::Tensor Spread(const NodeContext& ctx, const at::Tensor& parameter,
 }
 
 /// `x` rounded, shifted by the zero point and clamped to `type`. Half precision
-/// does not hold every 16-bit integer, float does.
-at::Tensor RoundTo(const NodeContext& ctx, const at::Tensor& x,
+/// does not hold every 16-bit integer, float does. Each step drops what it
+/// read, as Python does with results that have no name.
+at::Tensor RoundTo(const NodeContext& ctx, at::Tensor x,
                    const at::Tensor& zero_point, at::ScalarType type) {
   const IntegerRange range = RangeOf(ctx, type);
-  at::Tensor rounded = at::round(x);
-  if (rounded.scalar_type() != at::kDouble) {
-    rounded = CastTo(rounded, at::kFloat);
-  }
-  if (zero_point.defined()) {
-    rounded = rounded.add(CastTo(zero_point, rounded.scalar_type()));
-  }
-  return CastTo(at::clamp(rounded, range.low, range.high), type);
+  x = at::round(x);
+  if (x.scalar_type() != at::kDouble) x = CastTo(x, at::kFloat);
+  if (zero_point.defined()) x = x.add(CastTo(zero_point, x.scalar_type()));
+  x = at::clamp(x, range.low, range.high);
+  return CastTo(x, type);
 }
 
 /// `x` in `type` less its zero point, which may be absent.
@@ -165,7 +164,7 @@ void LowerQuantizeLinear(NodeContext& ctx) {
   const at::ScalarType computed = DivisionType(ctx, x, given_scale);
   const at::Tensor scale =
       Spread(ctx, CastTo(given_scale, computed), x.sizes());
-  const at::Tensor quotient = CastTo(x, computed).div(scale);
+  at::Tensor quotient = CastTo(x, computed).div(scale);
   if (IsSmallFloat(type)) {
     ctx.Set(0,
             CastToFloat8(quotient, type, ctx.IntAttribute("saturate", 1) != 0));
@@ -173,7 +172,7 @@ void LowerQuantizeLinear(NodeContext& ctx) {
   }
   const at::Tensor shift =
       zero_point.defined() ? Spread(ctx, zero_point, x.sizes()) : at::Tensor();
-  ctx.Set(0, RoundTo(ctx, quotient, shift, type));
+  ctx.Set(0, RoundTo(ctx, std::move(quotient), shift, type));
 }
 
 /// True if one kernel dequantizes: codes that are smaller than a byte, or in
@@ -293,8 +292,8 @@ void LowerQLinearConv(NodeContext& ctx) {
       CastTo(ctx.Tensor(1), at::kFloat)
           .mul(CastTo(PerChannel(ctx.Tensor(4), y.dim(), 1), at::kFloat))
           .div(CastTo(ctx.Tensor(6), at::kFloat));
-  y = RoundTo(ctx, CastTo(y, at::kFloat).mul(scale), y_zero,
-              y_zero.scalar_type());
+  y = CastTo(y, at::kFloat).mul(scale);
+  y = RoundTo(ctx, std::move(y), y_zero, y_zero.scalar_type());
   ctx.Set(0, channels_last ? y.movedim(1, -1) : y);
 }
 
