@@ -36,14 +36,14 @@ constexpr std::string_view kContribDomain = "com.microsoft";
 /// What input `i`, with its scale and zero point behind it, stands for.
 at::Tensor NumbersAt(NodeContext& ctx, size_t i) {
   return Dequantized(ctx.Tensor(i), ctx.Tensor(i + 1),
-                     ctx.OptionalTensor(i + 2));
+                     ZeroPointInput(ctx, i + 2));
 }
 
 /// Sets output 0 to `y`, quantized by the scale that is input `i` and the zero
 /// point behind it, to the zero point's type or that of input `like`.
 void SetQuantized(NodeContext& ctx, const at::Tensor& y, size_t i,
                   size_t like = 0) {
-  const at::Tensor zero_point = ctx.OptionalTensor(i + 1);
+  const at::Tensor zero_point = ZeroPointInput(ctx, i + 1);
   const at::ScalarType type = zero_point.defined()
                                   ? zero_point.scalar_type()
                                   : ctx.Tensor(like).scalar_type();
@@ -148,7 +148,7 @@ at::Tensor ProductWith(const at::Tensor& a, const at::Tensor& weight,
 
 void LowerMatMulIntegerToFloat(NodeContext& ctx) {
   const at::Tensor a =
-      Dequantized(ctx.Tensor(0), ctx.Tensor(2), ctx.OptionalTensor(4));
+      Dequantized(ctx.Tensor(0), ctx.Tensor(2), ZeroPointInput(ctx, 4));
   const at::Tensor weight =
       UnpackedMatrix({ctx.Tensor(1), ctx.Tensor(3), ctx.OptionalTensor(5)});
   ctx.Set(0, ProductWith(a, weight, ctx.OptionalTensor(6)));
@@ -192,7 +192,7 @@ void LowerQGemm(NodeContext& ctx) {
 void LowerQAttention(NodeContext& ctx) {
   constexpr size_t kMask = 5, kPast = 8, kAbsent = 9;
   const at::Tensor x =
-      Dequantized(ctx.Tensor(0), ctx.Tensor(3), ctx.OptionalTensor(6));
+      Dequantized(ctx.Tensor(0), ctx.Tensor(3), ZeroPointInput(ctx, 6));
   const at::Tensor weight =
       UnpackedMatrix({ctx.Tensor(1), ctx.Tensor(4), ctx.OptionalTensor(7)});
   AttendProjected(ctx, at::linear(x, weight.t(), ctx.OptionalTensor(2)),

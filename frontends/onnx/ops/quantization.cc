@@ -111,6 +111,10 @@ at::Tensor Shifted(const at::Tensor& x, const at::Tensor& zero_point,
 
 }  // namespace
 
+at::Tensor ZeroPointInput(NodeContext& ctx, size_t i) {
+  return ctx.Has(i) ? ctx.Operand(i) : at::Tensor();
+}
+
 at::Tensor Dequantized(const at::Tensor& x, const at::Tensor& scale,
                        const at::Tensor& zero_point) {
   return CastTo(
@@ -159,7 +163,7 @@ at::ScalarType DivisionType(const NodeContext& ctx, const at::Tensor& x,
 void LowerQuantizeLinear(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const at::Tensor given_scale = ctx.Tensor(1);
-  const at::Tensor zero_point = ctx.OptionalTensor(2);
+  const at::Tensor zero_point = ZeroPointInput(ctx, 2);
   const at::ScalarType type = QuantizedType(ctx, zero_point);
   const at::ScalarType computed = DivisionType(ctx, x, given_scale);
   const at::Tensor scale =
@@ -184,7 +188,7 @@ bool IsUnpacked(const NodeContext& ctx, const at::Tensor& x) {
 void LowerDequantizeLinear(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const at::Tensor scale = ctx.Tensor(1);
-  const at::Tensor zero_point = ctx.OptionalTensor(2);
+  const at::Tensor zero_point = ZeroPointInput(ctx, 2);
   const std::int64_t code = ctx.IntAttribute("output_dtype", 0);
   const at::ScalarType type =
       code == 0 ? scale.scalar_type() : ctx.TypeOf(code);
@@ -198,8 +202,8 @@ void LowerDequantizeLinear(NodeContext& ctx) {
         type);
   };
   if (!IsUnpacked(ctx, x)) return ctx.Set(0, dequantized());
-  ctx.Set(0,
-          UnpackedWeight({x, scale, zero_point}, x.sizes(), type, dequantized));
+  ctx.Set(0, UnpackedWeight({x, scale, ctx.OptionalTensor(2)}, x.sizes(), type,
+                            dequantized));
 }
 
 void LowerDynamicQuantizeLinear(NodeContext& ctx) {
@@ -280,11 +284,11 @@ void LowerConvInteger(NodeContext& ctx) {
 }
 
 void LowerQLinearConv(NodeContext& ctx) {
-  const at::Tensor y_zero = ctx.Tensor(7);
+  const at::Tensor y_zero = ctx.Operand(7);
   const bool channels_last = ctx.IntAttribute("channels_last", 0) != 0;
   const at::Tensor x = ctx.Tensor(0);
   at::Tensor y = ConvolveShifted(ctx, channels_last ? x.movedim(-1, 1) : x,
-                                 ctx.Tensor(2), ctx.Tensor(3), ctx.Tensor(5));
+                                 ctx.Operand(2), ctx.Tensor(3), ctx.Operand(5));
   if (ctx.Has(8)) {
     y = y.add(CastTo(PerChannel(ctx.Tensor(8), y.dim(), 1), y.scalar_type()));
   }

@@ -8,6 +8,10 @@
 /// one number, or broadcasts with the tensor that it belongs to.
 namespace foretell::onnx {
 
+/// Input `i`, a zero point: on the host if it is one number there, as Python
+/// has it; undefined if it is absent.
+at::Tensor ZeroPointInput(NodeContext& ctx, size_t i);
+
 /// (x - zero_point) · scale, computed in float32, in the scale's type.
 /// `zero_point` may be undefined.
 at::Tensor Dequantized(const at::Tensor& x, const at::Tensor& scale,
