@@ -121,8 +121,9 @@ struct KnownRow {
 
 constexpr KnownRow kKnown[] = {
     {"__torch__.torch.classes.",
-     "an object of a class that is written in C++, as quantised and packed "
-     "weights are: save the network before it is quantised"},
+     "an object of a class that is written in C++, as torch.ao's packed weights "
+     "are, which PyTorch multiplies on CPUs alone: save the network before it "
+     "is quantised (--quantize int8 predicts it with weights of 8 bits)"},
     {"torch._utils._rebuild_qtensor",
      "a quantised tensor: save the network before it is quantised"},
     {"torch._utils._rebuild_sparse", "a sparse tensor, which is not read"},
