@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -217,6 +218,10 @@ void PutParallel(ByteWriter& writer, const ParallelSpec& spec) {
   writer.Number(spec.bucket_view);
   writer.Text(spec.blocks);
   writer.Number(spec.vocabulary);
+  writer.Number(spec.schedule);
+  writer.Number(spec.stages_per_gpu);
+  writer.Number(spec.micro_batches);
+  writer.Text(spec.split);
 }
 
 ParallelSpec TakeParallel(ByteReader& reader) {
@@ -226,6 +231,10 @@ ParallelSpec TakeParallel(ByteReader& reader) {
   spec.bucket_view = reader.Number<bool>();
   spec.blocks = reader.Text();
   spec.vocabulary = reader.Number<bool>();
+  spec.schedule = reader.Number<PipelineSchedule>();
+  spec.stages_per_gpu = reader.Number<int>();
+  spec.micro_batches = reader.Number<int>();
+  spec.split = reader.Text();
   return spec;
 }
 
@@ -277,6 +286,33 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.loop.kernels = reader.Text();
   options.loop.parallel = TakeParallel(reader);
   return options;
+}
+
+/// The GPUs of a pipeline, of which `graph` is one.
+void PutStages(ByteWriter& writer, const OperatorGraph& graph) {
+  writer.Number(std::uint64_t{graph.pipeline().size()});
+  writer.Number(std::uint64_t{graph.pipeline_gpu()});
+  for (const PipelineGpu& one : graph.pipeline()) {
+    writer.Text(PrintGraph(one.graph, {.with_timeline = true}));
+    writer.Text(one.blocks);
+    writer.Number(one.in_flight);
+  }
+}
+
+OperatorGraph TakeStages(ByteReader& reader, OperatorGraph graph,
+                         const std::string& name, const ParseLimits& limits) {
+  const std::size_t count = TakeCount(reader, kMostTensors);
+  const auto shown = reader.Number<std::uint64_t>();
+  if (count == 0) return graph;
+  std::vector<PipelineGpu> gpus;
+  for (std::size_t i = 0; i < count; ++i) {
+    gpus.push_back({.graph = ParseWithin(limits, reader.View(), name),
+                    .blocks = reader.Text(),
+                    .in_flight = reader.Number<std::int64_t>()});
+  }
+  if (shown >= count) Refuse("a pipeline without the GPU that is shown");
+  return graph.InPipeline(
+      std::make_shared<const std::vector<PipelineGpu>>(std::move(gpus)), shown);
 }
 
 /// Calls `take` on the answer; anything missing is reported as its defect.
@@ -387,6 +423,7 @@ Request UnpackRequest(std::string_view bytes,
 std::string PackTrace(const Trace& trace) {
   ByteWriter writer;
   writer.Text(PrintGraph(trace.graph, {.with_timeline = true}));
+  PutStages(writer, trace.graph);
   PutOutputs(writer, trace.outputs);
   PutWarnings(writer, trace.warnings);
   writer.Text(trace.loss);
@@ -396,7 +433,9 @@ std::string PackTrace(const Trace& trace) {
 Trace UnpackTrace(std::string_view answer, const Request& request,
                   const ParseLimits& limits) {
   return Unpack(answer, [&](ByteReader& reader) {
-    Trace trace{.graph = ParseWithin(limits, reader.View(), request.name),
+    OperatorGraph graph = ParseWithin(limits, reader.View(), request.name);
+    graph = TakeStages(reader, std::move(graph), request.name, limits);
+    Trace trace{.graph = std::move(graph),
                 .inputs = request.inputs,
                 .outputs = TakeOutputs(reader),
                 .warnings = TakeWarnings(reader),

@@ -21,6 +21,16 @@ enum class ParallelKind : std::uint8_t {
   /// parallelize_module: linear layers by columns, then by rows; all GPUs get
   /// the same batch.
   kTensor,
+  /// torch.distributed.pipelining: each GPU has blocks of its own and sends
+  /// their results to the next; a batch goes through in micro-batches.
+  kPipeline,
+};
+
+/// The order in which a GPU of a pipeline runs its passes.
+enum class PipelineSchedule : std::uint8_t {
+  k1F1B,        ///< Backward passes as soon as they can start.
+  kGpipe,       ///< All forward passes before the first backward pass.
+  kInterleaved  ///< 1F1B with several stages on each GPU.
 };
 
 /// The value of `--parallel`.
@@ -34,6 +44,13 @@ struct ParallelSpec {
   std::string blocks = {};
   /// kTensor: the embedding table and the head are split by words.
   bool vocabulary = false;
+  PipelineSchedule schedule = PipelineSchedule::k1F1B;  ///< kPipeline.
+  int stages_per_gpu = 1;  ///< At least 2 for kInterleaved, else 1.
+  /// kPipeline: parts of a batch; 0: as many as GPUs.
+  int micro_batches = 0;
+  /// kPipeline: paths of the modules with which stages begin, except for the
+  /// first stage, separated by colons; empty: stages of similar arithmetic.
+  std::string split = {};
 
   bool operator==(const ParallelSpec&) const = default;
 };
@@ -43,7 +60,11 @@ bool ShardsParameters(const ParallelSpec& spec);
 /// True if GPUs share inference as well as training.
 bool SharesInference(const ParallelSpec& spec);
 
-/// "fsdp:8", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*", "tp:8,vocabulary";
+/// Passes over the network in a step; 1 unless kPipeline.
+int MicroBatchesOf(const ParallelSpec& spec);
+
+/// "fsdp:8", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*", "tp:8,vocabulary",
+/// "pp:4,schedule=interleaved:2,microbatches=8";
 /// empty for kOneGpu.
 std::string ToString(const ParallelSpec& spec);
 /// Reads what ToString writes. Throws Error(kInvalidArgument) that begins with

@@ -14,6 +14,11 @@ inline constexpr std::string_view kPlanAttribute = "plan";
 inline constexpr std::string_view kGpusAttribute = "gpus";
 inline constexpr std::string_view kBytesAttribute = "bytes";
 
+/// The other GPU of a kSend or kReceive, from 0, and a number that a send and
+/// its receive share.
+inline constexpr std::string_view kPeerAttribute = "peer";
+inline constexpr std::string_view kTagAttribute = "tag";
+
 /// Attribute of linear layers in a graph of tensor parallelism: how they are
 /// shared, by features out, by features in or not.
 inline constexpr std::string_view kShareAttribute = "shared";
@@ -31,6 +36,9 @@ inline constexpr std::string_view kAllGather = "c10d::_allgather_base_";
 inline constexpr std::string_view kReduceScatter =
     "c10d::_reduce_scatter_base_";
 inline constexpr std::string_view kBroadcast = "c10d::broadcast_";
+/// From one GPU to one other; they have kPeerAttribute and kTagAttribute.
+inline constexpr std::string_view kSend = "c10d::send";
+inline constexpr std::string_view kReceive = "c10d::recv_";
 
 /// An exchange between GPUs. The node starts once its inputs are computed, and
 /// readers of its results wait for it.

@@ -14,6 +14,14 @@ constexpr int kMostGpus = 65536;
 constexpr std::string_view kBucketView = "bucket-view";
 constexpr std::string_view kBlocks = "blocks=";
 constexpr std::string_view kVocabulary = "vocabulary";
+constexpr std::string_view kSchedule = "schedule=";
+constexpr std::string_view kMicroBatches = "microbatches=";
+constexpr std::string_view kSplit = "split=";
+constexpr std::string_view kGpipe = "gpipe";
+constexpr std::string_view k1F1B = "1f1b";
+constexpr std::string_view kInterleaved = "interleaved:";
+constexpr int kMostMicroBatches = 1024;
+constexpr int kMostStagesPerGpu = 64;
 
 struct ParallelName {
   ParallelKind kind;
@@ -23,7 +31,8 @@ struct ParallelName {
 constexpr ParallelName kParallelNames[] = {
     {ParallelKind::kDdp, "ddp"},     {ParallelKind::kZero1, "zero1"},
     {ParallelKind::kZero2, "zero2"}, {ParallelKind::kFsdp, "fsdp"},
-    {ParallelKind::kFsdp1, "fsdp1"}, {ParallelKind::kTensor, "tp"}};
+    {ParallelKind::kFsdp1, "fsdp1"}, {ParallelKind::kTensor, "tp"},
+    {ParallelKind::kPipeline, "pp"}};
 
 std::string_view ParallelNameOf(ParallelKind kind) {
   const auto* const row =
@@ -33,6 +42,39 @@ std::string_view ParallelNameOf(ParallelKind kind) {
 
 bool HasBuckets(ParallelKind kind) {
   return kind == ParallelKind::kDdp || kind == ParallelKind::kZero1;
+}
+
+/// Reads a whole number of at most `most` into `number`.
+bool ReadCount(std::string_view text, int least, int most, int& number) {
+  const std::optional<int> read = ParseNumber<int>(text);
+  if (!read || *read < least || *read > most) return false;
+  number = *read;
+  return true;
+}
+
+bool ReadSchedule(std::string_view text, ParallelSpec& spec) {
+  if (text == k1F1B) return true;
+  if (text == kGpipe) {
+    spec.schedule = PipelineSchedule::kGpipe;
+    return true;
+  }
+  spec.schedule = PipelineSchedule::kInterleaved;
+  return text.starts_with(kInterleaved) &&
+         ReadCount(text.substr(kInterleaved.size()), 2, kMostStagesPerGpu,
+                   spec.stages_per_gpu);
+}
+
+bool ReadPipelineOption(std::string_view word, ParallelSpec& spec) {
+  if (word.starts_with(kSchedule)) {
+    return ReadSchedule(word.substr(kSchedule.size()), spec);
+  }
+  if (word.starts_with(kMicroBatches)) {
+    return ReadCount(word.substr(kMicroBatches.size()), 1, kMostMicroBatches,
+                     spec.micro_batches);
+  }
+  if (!word.starts_with(kSplit)) return false;
+  spec.split = word.substr(kSplit.size());
+  return !spec.split.empty();
 }
 
 /// Whether `word` is an option of the spec's kind, which it then has.
@@ -45,13 +87,16 @@ bool ReadOption(std::string_view word, ParallelSpec& spec) {
     spec.vocabulary = true;
     return true;
   }
+  if (spec.kind == ParallelKind::kPipeline) {
+    return ReadPipelineOption(word, spec);
+  }
   if (!ShardsParameters(spec) || !word.starts_with(kBlocks)) return false;
   spec.blocks = word.substr(kBlocks.size());
   return !spec.blocks.empty();
 }
 
 std::optional<ParallelSpec> ReadSpec(std::string_view text) {
-  const std::size_t comma = std::min(text.find(','), text.size());
+  std::size_t comma = std::min(text.find(','), text.size());
   const std::string_view head = text.substr(0, comma);
   const std::size_t colon = std::min(head.find(':'), head.size());
   const auto* const row = std::ranges::find(
@@ -60,9 +105,28 @@ std::optional<ParallelSpec> ReadSpec(std::string_view text) {
   const std::optional<int> gpus = ParseNumber<int>(head.substr(colon + 1));
   if (!gpus || *gpus < 2 || *gpus > kMostGpus) return {};
   ParallelSpec spec{.kind = row->kind, .gpus = *gpus};
-  if (comma == text.size()) return spec;
-  if (!ReadOption(text.substr(comma + 1), spec)) return {};
+  while (comma < text.size()) {
+    const std::size_t next = std::min(text.find(',', comma + 1), text.size());
+    if (!ReadOption(text.substr(comma + 1, next - comma - 1), spec)) return {};
+    comma = next;
+  }
   return spec;
+}
+
+std::string PipelineOptions(const ParallelSpec& spec) {
+  std::string text;
+  if (spec.schedule == PipelineSchedule::kGpipe) {
+    text += fmt::format(",{}{}", kSchedule, kGpipe);
+  }
+  if (spec.schedule == PipelineSchedule::kInterleaved) {
+    text +=
+        fmt::format(",{}{}{}", kSchedule, kInterleaved, spec.stages_per_gpu);
+  }
+  if (spec.micro_batches > 0) {
+    text += fmt::format(",{}{}", kMicroBatches, spec.micro_batches);
+  }
+  if (!spec.split.empty()) text += fmt::format(",{}{}", kSplit, spec.split);
+  return text;
 }
 
 }  // namespace
@@ -70,6 +134,11 @@ std::optional<ParallelSpec> ReadSpec(std::string_view text) {
 bool ShardsParameters(const ParallelSpec& spec) {
   return spec.kind == ParallelKind::kZero2 ||
          spec.kind == ParallelKind::kFsdp || spec.kind == ParallelKind::kFsdp1;
+}
+
+int MicroBatchesOf(const ParallelSpec& spec) {
+  if (spec.kind != ParallelKind::kPipeline) return 1;
+  return spec.micro_batches > 0 ? spec.micro_batches : spec.gpus;
 }
 
 bool SharesInference(const ParallelSpec& spec) {
@@ -82,7 +151,7 @@ std::string ToString(const ParallelSpec& spec) {
   if (spec.bucket_view) text += fmt::format(",{}", kBucketView);
   if (!spec.blocks.empty()) text += fmt::format(",{}{}", kBlocks, spec.blocks);
   if (spec.vocabulary) text += fmt::format(",{}", kVocabulary);
-  return text;
+  return text + PipelineOptions(spec);
 }
 
 ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
@@ -91,10 +160,13 @@ ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
   throw Error(
       ErrorCode::kInvalidArgument,
       fmt::format("{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N, "
-                  "fsdp1:N or tp:N with 2 to {} GPUs; optionally, ddp:N and "
-                  "zero1:N with ',{}', zero2:N, fsdp:N and fsdp1:N with "
-                  "',{}PATH', tp:N with ',{}'",
-                  flag, text, kMostGpus, kBucketView, kBlocks, kVocabulary));
+                  "fsdp1:N, tp:N or pp:N with 2 to {} GPUs; optionally, ddp:N "
+                  "and zero1:N with ',{}', zero2:N, fsdp:N and fsdp1:N with "
+                  "',{}PATH', tp:N with ',{}', pp:N with ',{}{}|{}|{}2', "
+                  "',{}8', ',{}PATH:PATH'",
+                  flag, text, kMostGpus, kBucketView, kBlocks, kVocabulary,
+                  kSchedule, kGpipe, k1F1B, kInterleaved, kMicroBatches,
+                  kSplit));
 }
 
 }  // namespace foretell

@@ -12,7 +12,9 @@ TEST(ParallelSpec, ReadsWhatItWrites) {
   for (const std::string text :
        {"ddp:8", "ddp:2,bucket-view", "zero1:4", "zero1:4,bucket-view",
         "zero2:2", "fsdp:65536", "fsdp:8,blocks=model.layers.*", "fsdp1:8",
-        "fsdp1:8,blocks=h.*", "tp:4", "tp:4,vocabulary"}) {
+        "fsdp1:8,blocks=h.*", "tp:4", "tp:4,vocabulary", "pp:4",
+        "pp:4,schedule=gpipe", "pp:2,schedule=interleaved:2,microbatches=8",
+        "pp:3,microbatches=6,split=h.4:h.8"}) {
     EXPECT_EQ(ToString(ParseParallel("--parallel", text)), text);
   }
   EXPECT_EQ(ToString(ParallelSpec{}), "");
@@ -23,6 +25,17 @@ TEST(ParallelSpec, KnowsItsParts) {
   EXPECT_EQ(spec.kind, ParallelKind::kFsdp);
   EXPECT_EQ(spec.gpus, 8);
   EXPECT_EQ(spec.blocks, "h.*");
+}
+
+TEST(ParallelSpec, HasAMicroBatchForEachGpuByDefault) {
+  const auto batches = [](const std::string& text) {
+    return MicroBatchesOf(ParseParallel("--parallel", text));
+  };
+  EXPECT_EQ(batches("pp:4"), 4);
+  EXPECT_EQ(batches("pp:4,microbatches=16"), 16);
+  EXPECT_EQ(batches("ddp:4"), 1);
+  EXPECT_EQ(ToString(ParseParallel("--parallel", "pp:4,schedule=1f1b")),
+            "pp:4");
 }
 
 TEST(ParallelSpec, RefusesOtherTexts) {
@@ -45,7 +58,13 @@ TEST(ParallelSpec, RefusesOtherTexts) {
                                  " ddp:8",
                                  "DDP:8",
                                  "fsdp:8,vocabulary",
-                                 "tp:4,vocabulary=8"}) {
+                                 "tp:4,vocabulary=8",
+                                 "pp:4,schedule=",
+                                 "pp:4,schedule=interleaved",
+                                 "pp:4,schedule=interleaved:1",
+                                 "pp:4,microbatches=0",
+                                 "pp:4,split=",
+                                 "ddp:4,microbatches=8"}) {
     try {
       ParseParallel("--parallel", text);
       ADD_FAILURE() << text;
