@@ -47,6 +47,8 @@ class StepRewriter {
 
   /// Called after the storages and sources are added, before the first event.
   virtual void Begin() {}
+  /// The graph's nodes that one GPU runs, in its order; all by default.
+  virtual std::vector<NodeId> Order() const;
   virtual void BeforeNode(NodeId /*id*/) {}
   /// After the node's events.
   virtual void AfterNode(NodeId /*id*/) {}
@@ -95,7 +97,8 @@ class StepRewriter {
   /// is allocated during it; `added` has neither storages nor more types.
   ValueId AddTensor(Added added, std::int64_t bytes, TensorRole role,
                     std::string label);
-  /// Adds an exchange of `bytes` (src/graph/collective.h) between the GPUs.
+  /// Adds an exchange of `bytes` (src/graph/collective.h) between the GPUs,
+  /// with its attributes before those of `added`.
   std::vector<ValueId> AddCollective(std::string_view target,
                                      std::int64_t bytes, Added added);
 
@@ -116,7 +119,6 @@ class StepRewriter {
   const OperatorGraph& graph_;
   const ParallelSpec& spec_;
   GraphBuilder builder_;
-  std::size_t next_event_ = 0;
   std::vector<ValueId> value_of_;      ///< By value of the graph.
   std::vector<StorageId> storage_of_;  ///< By storage of the graph.
   std::unordered_set<std::string> names_;
