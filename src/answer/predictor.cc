@@ -14,6 +14,7 @@
 #include "src/answer/interval_width.h"
 #include "src/answer/learned_figures.h"
 #include "src/answer/least_figures.h"
+#include "src/answer/pipeline_figures.h"
 #include "src/answer/slices.h"
 #include "src/answer/step_bound.h"
 #include "src/answer/sum_of_passes.h"
@@ -218,6 +219,10 @@ Predictor::AnalyticAnswer Predictor::AnswerAnalytically(
   if (options_.with_slices && prediction.gpus == 1) {
     prediction.slices = SlicesOf(answer.step, prediction.cost);
   }
+  PutPipeline(
+      graph, device_, options_.cost,
+      [this](const OperatorGraph& other) { return MemoryOf(other); },
+      prediction);
   prediction.coverage = CoverageOf(graph, prediction.cost);
   prediction.warnings = CaveatsOf(graph, run_.torch, device_, prediction);
   return answer;

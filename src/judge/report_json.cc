@@ -247,6 +247,15 @@ Json ParallelJson(const ReportParallel& parallel,
                {"link_ms", Rounded(cost.link_ms)},
                {"exposed_link_ms", Rounded(cost.exposed_link_ms)}};
   if (parallel.layers) json["layers"] = SharedLayersToJson(*parallel.layers);
+  if (prediction.stages.empty()) return json;
+  json["gpu"] = prediction.stage;
+  json["bubble_ms"] = Rounded(cost.bubble_ms);
+  for (const StageFigures& stage : prediction.stages) {
+    json["stages"].push_back({{"blocks", stage.blocks},
+                              {"in_flight", stage.in_flight},
+                              {"memory_mib", Rounded(stage.memory_mib)},
+                              {"busy_ms", Rounded(stage.busy_ms)}});
+  }
   return json;
 }
 

@@ -35,7 +35,7 @@ constexpr std::int64_t kSharpBytesPerGpu = std::int64_t{2} * 16 * kMiB;
 struct Exchanges {
   std::int64_t gpus = 0;
   bool has_sums = false;   ///< All-reduces.
-  bool has_parts = false;  ///< Any but from one to all.
+  bool has_parts = false;  ///< Any except from one to others.
 };
 
 Exchanges ExchangesOf(const OperatorGraph& graph) {
@@ -45,7 +45,8 @@ Exchanges ExchangesOf(const OperatorGraph& graph) {
     if (!one) continue;
     found.gpus = std::max(found.gpus, one->gpus);
     found.has_sums |= one->target == kAllReduce;
-    found.has_parts |= one->target != kBroadcast;
+    found.has_parts |= one->target != kBroadcast && one->target != kSend &&
+                       one->target != kReceive;
   }
   return found;
 }
