@@ -222,6 +222,8 @@ void PutParallel(ByteWriter& writer, const ParallelSpec& spec) {
   writer.Number(spec.stages_per_gpu);
   writer.Number(spec.micro_batches);
   writer.Text(spec.split);
+  writer.Number(spec.data);
+  writer.Number(spec.replicas);
 }
 
 ParallelSpec TakeParallel(ByteReader& reader) {
@@ -235,6 +237,8 @@ ParallelSpec TakeParallel(ByteReader& reader) {
   spec.stages_per_gpu = reader.Number<int>();
   spec.micro_batches = reader.Number<int>();
   spec.split = reader.Text();
+  spec.data = reader.Number<ParallelKind>();
+  spec.replicas = reader.Number<int>();
   return spec;
 }
 

@@ -51,11 +51,21 @@ struct ParallelSpec {
   /// kPipeline: paths of the modules with which stages begin, except for the
   /// first stage, separated by colons; empty: stages of similar arithmetic.
   std::string split = {};
+  /// kTensor and kPipeline: the GPUs are one of `replicas` such groups, each
+  /// with a batch of its own; kDdp, and for kTensor kZero2, kFsdp and kFsdp1,
+  /// to which bucket_view and blocks then apply. kOneGpu: there is one group.
+  ParallelKind data = ParallelKind::kOneGpu;
+  int replicas = 1;  ///< At least 2 unless `data` is kOneGpu.
 
   bool operator==(const ParallelSpec&) const = default;
 };
 
-/// True for kZero2, kFsdp and kFsdp1.
+/// How the GPUs of a group share a batch.
+ParallelSpec ModelPart(const ParallelSpec& spec);
+/// How groups share a step; kOneGpu if there is one.
+ParallelSpec DataPart(const ParallelSpec& spec);
+
+/// True for kZero2, kFsdp and kFsdp1, of a group or of groups.
 bool ShardsParameters(const ParallelSpec& spec);
 /// True if GPUs share inference as well as training.
 bool SharesInference(const ParallelSpec& spec);
@@ -64,7 +74,7 @@ bool SharesInference(const ParallelSpec& spec);
 int MicroBatchesOf(const ParallelSpec& spec);
 
 /// "fsdp:8", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*", "tp:8,vocabulary",
-/// "pp:4,schedule=interleaved:2,microbatches=8";
+/// "pp:4,schedule=interleaved:2,microbatches=8", "tp:2+fsdp:4";
 /// empty for kOneGpu.
 std::string ToString(const ParallelSpec& spec);
 /// Reads what ToString writes. Throws Error(kInvalidArgument) that begins with

@@ -49,14 +49,6 @@ Figure AnalyticFigure(double value, const WidthFactors& factors, double fast,
                        value * JointFactor(factors.above, slow / value)}};
 }
 
-std::int64_t GpusOf(const OperatorGraph& graph) {
-  for (const Node& node : graph.nodes()) {
-    const std::optional<Collective> exchange = CollectiveOf(node);
-    if (exchange) return exchange->gpus;
-  }
-  return 1;
-}
-
 void RefuseBadHost(const HostSpec& host) {
   if (host.factor > 0 && host.spread >= 1) return;
   throw Error(ErrorCode::kInvalidArgument,
@@ -210,7 +202,7 @@ Predictor::AnalyticAnswer Predictor::AnswerAnalytically(
                                        .context = context_.name,
                                        .run = RunOf(graph.info(), run_),
                                        .host = options_.host,
-                                       .gpus = GpusOf(graph)}};
+                                       .gpus = GpusOf(GroupsOf(graph))}};
   Prediction& prediction = answer.prediction;
   PutSimulatedMemory(graph, prediction);
   prediction.cost = EstimateLaunched(answer.step, device_, options_.cost);

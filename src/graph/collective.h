@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "foretell/graph.h"
 
@@ -49,6 +50,18 @@ struct Collective {
   /// Bytes of the whole tensor that is gathered, reduced, scattered or sent.
   std::int64_t bytes = 0;
 };
+
+/// GPUs that exchange tensors by one plan.
+struct CollectiveGroup {
+  std::string plan;  ///< As Collective.
+  std::int64_t gpus = 0;
+};
+
+/// Every plan of the graph's exchanges once; empty for one GPU. The first is
+/// that by which GPUs share a batch, if there are two.
+std::vector<CollectiveGroup> GroupsOf(const OperatorGraph& graph);
+/// Product of the groups' GPUs.
+std::int64_t GpusOf(const std::vector<CollectiveGroup>& groups);
 
 /// Linear layers of the forward pass, by kShareAttribute.
 struct SharedLayerCounts {

@@ -113,6 +113,30 @@ std::optional<ParallelSpec> ReadSpec(std::string_view text) {
   return spec;
 }
 
+/// Whether groups under `model` can share a step by `data`.
+bool Combine(const ParallelSpec& model, const ParallelSpec& data) {
+  if (data.kind == ParallelKind::kDdp) {
+    return model.kind == ParallelKind::kTensor ||
+           model.kind == ParallelKind::kPipeline;
+  }
+  return model.kind == ParallelKind::kTensor && !model.vocabulary &&
+         ShardsParameters(data);
+}
+
+/// One plan, or one of a group and one of groups with a plus between them.
+std::optional<ParallelSpec> ReadPlans(std::string_view text) {
+  const std::size_t plus = text.find('+');
+  std::optional<ParallelSpec> spec = ReadSpec(text.substr(0, plus));
+  if (!spec || plus == std::string_view::npos) return spec;
+  const std::optional<ParallelSpec> data = ReadSpec(text.substr(plus + 1));
+  if (!data || !Combine(*spec, *data)) return {};
+  spec->data = data->kind;
+  spec->replicas = data->gpus;
+  spec->bucket_view = data->bucket_view;
+  spec->blocks = data->blocks;
+  return spec;
+}
+
 std::string PipelineOptions(const ParallelSpec& spec) {
   std::string text;
   if (spec.schedule == PipelineSchedule::kGpipe) {
@@ -131,9 +155,30 @@ std::string PipelineOptions(const ParallelSpec& spec) {
 
 }  // namespace
 
+ParallelSpec ModelPart(const ParallelSpec& spec) {
+  if (spec.data == ParallelKind::kOneGpu) return spec;
+  ParallelSpec part = spec;
+  part.data = ParallelKind::kOneGpu;
+  part.replicas = 1;
+  part.bucket_view = false;
+  part.blocks.clear();
+  return part;
+}
+
+ParallelSpec DataPart(const ParallelSpec& spec) {
+  if (spec.data == ParallelKind::kOneGpu) return {};
+  return {.kind = spec.data,
+          .gpus = spec.replicas,
+          .bucket_view = spec.bucket_view,
+          .blocks = spec.blocks};
+}
+
 bool ShardsParameters(const ParallelSpec& spec) {
-  return spec.kind == ParallelKind::kZero2 ||
-         spec.kind == ParallelKind::kFsdp || spec.kind == ParallelKind::kFsdp1;
+  const auto shards = [](ParallelKind kind) {
+    return kind == ParallelKind::kZero2 || kind == ParallelKind::kFsdp ||
+           kind == ParallelKind::kFsdp1;
+  };
+  return shards(spec.kind) || shards(spec.data);
 }
 
 int MicroBatchesOf(const ParallelSpec& spec) {
@@ -142,11 +187,16 @@ int MicroBatchesOf(const ParallelSpec& spec) {
 }
 
 bool SharesInference(const ParallelSpec& spec) {
-  return spec.kind == ParallelKind::kTensor;
+  return spec.kind == ParallelKind::kTensor &&
+         spec.data == ParallelKind::kOneGpu;
 }
 
 std::string ToString(const ParallelSpec& spec) {
   if (spec.kind == ParallelKind::kOneGpu) return "";
+  if (spec.data != ParallelKind::kOneGpu) {
+    return fmt::format("{}+{}", ToString(ModelPart(spec)),
+                       ToString(DataPart(spec)));
+  }
   std::string text = fmt::format("{}:{}", ParallelNameOf(spec.kind), spec.gpus);
   if (spec.bucket_view) text += fmt::format(",{}", kBucketView);
   if (!spec.blocks.empty()) text += fmt::format(",{}{}", kBlocks, spec.blocks);
@@ -155,7 +205,7 @@ std::string ToString(const ParallelSpec& spec) {
 }
 
 ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
-  if (std::optional<ParallelSpec> spec = ReadSpec(text))
+  if (std::optional<ParallelSpec> spec = ReadPlans(text))
     return *std::move(spec);
   throw Error(
       ErrorCode::kInvalidArgument,
@@ -163,7 +213,8 @@ ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
                   "fsdp1:N, tp:N or pp:N with 2 to {} GPUs; optionally, ddp:N "
                   "and zero1:N with ',{}', zero2:N, fsdp:N and fsdp1:N with "
                   "',{}PATH', tp:N with ',{}', pp:N with ',{}{}|{}|{}2', "
-                  "',{}8', ',{}PATH:PATH'",
+                  "',{}8', ',{}PATH:PATH'; then, tp:N and pp:N with '+ddp:N', "
+                  "tp:N with '+zero2:N', '+fsdp:N' or '+fsdp1:N'",
                   flag, text, kMostGpus, kBucketView, kBlocks, kVocabulary,
                   kSchedule, kGpipe, k1F1B, kInterleaved, kMicroBatches,
                   kSplit));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/graph/collective.h"
+#include "src/parallel/combined.h"
 #include "src/parallel/pipeline_cut.h"
 #include "src/parallel/pipeline_lives.h"
 #include "src/parallel/pipeline_schedule.h"
@@ -194,8 +195,9 @@ std::string BlocksOfGpu(const PipelineCut& cut, const ParallelSpec& spec,
 }  // namespace
 
 OperatorGraph CutIntoStages(const OperatorGraph& graph,
-                            const ParallelSpec& spec,
+                            const ParallelSpec& plan,
                             std::span<const TrainedParameter> trained) {
+  const ParallelSpec spec = ModelPart(plan);
   const StepFacts facts(graph, trained);
   const PipelineCut cut = CutStep(graph, facts, spec);
   const std::vector<PipelineTransfer> transfers =
@@ -204,9 +206,11 @@ OperatorGraph CutIntoStages(const OperatorGraph& graph,
   for (int gpu = 0; gpu < spec.gpus; ++gpu) {
     PipelineStep step(graph, spec, cut, transfers, facts, gpu);
     const std::int64_t in_flight = MostInFlight(step.actions());
-    gpus->push_back({.graph = step.Rewrite(),
-                     .blocks = BlocksOfGpu(cut, spec, gpu),
-                     .in_flight = in_flight});
+    OperatorGraph stage = step.Rewrite();
+    gpus->push_back(
+        {.graph = ShareData(std::move(stage), plan, step.TrainedNow(trained)),
+         .blocks = BlocksOfGpu(cut, spec, gpu),
+         .in_flight = in_flight});
   }
   const auto largest = std::ranges::max_element(
       *gpus, {}, [](const PipelineGpu& one) { return LivePeak(one.graph); });

@@ -72,6 +72,18 @@ OperatorGraph StepRewriter::Rewrite() {
   return builder_.Build();
 }
 
+std::vector<TrainedParameter> StepRewriter::TrainedNow(
+    std::span<const TrainedParameter> trained) const {
+  std::vector<TrainedParameter> here;
+  for (const TrainedParameter& one : trained) {
+    const StorageId parameter = StorageNow(one.parameter);
+    if (parameter == kNone || one.gradient == kNone) continue;
+    here.push_back(
+        {.parameter = parameter, .gradient = StorageNow(one.gradient)});
+  }
+  return here;
+}
+
 void StepRewriter::AddStorages() {
   const std::vector<bool> is_left = LeftByEarlierStep(graph_);
   for (StorageId id = 0; id < std::ssize(graph_.storages()); ++id) {

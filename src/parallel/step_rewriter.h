@@ -10,6 +10,7 @@
 #include "foretell/graph.h"
 #include "foretell/parallel.h"
 #include "src/graph/strides.h"
+#include "src/parallel/parallelize.h"
 
 namespace foretell::parallel {
 
@@ -30,6 +31,10 @@ class StepRewriter {
 
   /// Called once.
   OperatorGraph Rewrite();
+  /// What the new graph trains, once it is made: those of `trained` that one
+  /// GPU has.
+  std::vector<TrainedParameter> TrainedNow(
+      std::span<const TrainedParameter> trained) const;
 
  protected:
   /// A node that a plan adds: its tensors in the new graph, and its result's

@@ -9,12 +9,26 @@ namespace foretell {
 namespace {
 
 TEST(ParallelSpec, ReadsWhatItWrites) {
-  for (const std::string text :
-       {"ddp:8", "ddp:2,bucket-view", "zero1:4", "zero1:4,bucket-view",
-        "zero2:2", "fsdp:65536", "fsdp:8,blocks=model.layers.*", "fsdp1:8",
-        "fsdp1:8,blocks=h.*", "tp:4", "tp:4,vocabulary", "pp:4",
-        "pp:4,schedule=gpipe", "pp:2,schedule=interleaved:2,microbatches=8",
-        "pp:3,microbatches=6,split=h.4:h.8"}) {
+  for (const std::string text : {"ddp:8",
+                                 "ddp:2,bucket-view",
+                                 "zero1:4",
+                                 "zero1:4,bucket-view",
+                                 "zero2:2",
+                                 "fsdp:65536",
+                                 "fsdp:8,blocks=model.layers.*",
+                                 "fsdp1:8",
+                                 "fsdp1:8,blocks=h.*",
+                                 "tp:4",
+                                 "tp:4,vocabulary",
+                                 "pp:4",
+                                 "pp:4,schedule=gpipe",
+                                 "pp:2,schedule=interleaved:2,microbatches=8",
+                                 "pp:3,microbatches=6,split=h.4:h.8",
+                                 "tp:2+ddp:4",
+                                 "tp:2,vocabulary+ddp:4,bucket-view",
+                                 "tp:4+fsdp:2,blocks=h.*",
+                                 "tp:4+zero2:2",
+                                 "pp:2,microbatches=8+ddp:4"}) {
     EXPECT_EQ(ToString(ParseParallel("--parallel", text)), text);
   }
   EXPECT_EQ(ToString(ParallelSpec{}), "");
@@ -36,6 +50,16 @@ TEST(ParallelSpec, HasAMicroBatchForEachGpuByDefault) {
   EXPECT_EQ(batches("ddp:4"), 1);
   EXPECT_EQ(ToString(ParseParallel("--parallel", "pp:4,schedule=1f1b")),
             "pp:4");
+}
+
+TEST(ParallelSpec, TakesCombinedPlansApart) {
+  const ParallelSpec spec =
+      ParseParallel("--parallel", "tp:2+fsdp:4,blocks=h.*");
+  EXPECT_EQ(ToString(ModelPart(spec)), "tp:2");
+  EXPECT_EQ(ToString(DataPart(spec)), "fsdp:4,blocks=h.*");
+  EXPECT_TRUE(ShardsParameters(spec));
+  EXPECT_FALSE(SharesInference(spec));
+  EXPECT_EQ(DataPart(ModelPart(spec)), ParallelSpec{});
 }
 
 TEST(ParallelSpec, RefusesOtherTexts) {
@@ -64,7 +88,14 @@ TEST(ParallelSpec, RefusesOtherTexts) {
                                  "pp:4,schedule=interleaved:1",
                                  "pp:4,microbatches=0",
                                  "pp:4,split=",
-                                 "ddp:4,microbatches=8"}) {
+                                 "ddp:4,microbatches=8",
+                                 "ddp:4+tp:2",
+                                 "tp:2+tp:2",
+                                 "tp:2+zero1:2",
+                                 "tp:2,vocabulary+fsdp:2",
+                                 "pp:2+fsdp:2",
+                                 "tp:2+",
+                                 "tp:2+ddp:2+ddp:2"}) {
     try {
       ParseParallel("--parallel", text);
       ADD_FAILURE() << text;
