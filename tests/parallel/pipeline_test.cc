@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "src/graph/collective.h"
 #include "src/parallel/pipeline_schedule.h"
@@ -128,7 +129,8 @@ TEST(Pipeline, LeavesNothingToTheNextStepButGradients) {
        {"pp:2,microbatches=4", "pp:2,schedule=gpipe,microbatches=4",
         "pp:2,schedule=interleaved:2,microbatches=4"}) {
     SCOPED_TRACE(plan);
-    for (const PipelineGpu& one : MicroBatches(plan).pipeline()) {
+    const OperatorGraph shown = MicroBatches(plan);
+    for (const PipelineGpu& one : shown.pipeline()) {
       EXPECT_EQ(LeftBytes(one.graph), 0);
     }
   }
