@@ -179,7 +179,7 @@ TracedStep SplitBatch(const std::vector<BoundInput>& inputs,
   ParallelSpec& spec = step.options.loop.parallel;
   if (spec.kind != ParallelKind::kPipeline) return step;
   const std::int64_t parts =
-      std::min<std::int64_t>(MicroBatchesOf(spec), step.batch);
+      std::clamp<std::int64_t>(step.batch, 1, MicroBatchesOf(spec));
   spec.micro_batches = static_cast<int>(parts);
   step.options.loop.accumulation = spec.micro_batches;
   for (BoundInput& input : step.inputs) {
