@@ -15,8 +15,17 @@
 // A pipeline, by torch.distributed.pipelining (PyTorch 2.13): each GPU has the
 // blocks of its stages, with their gradients and the optimizer's state, and
 // runs the passes of its schedule (pipeline_schedule.cc). Before a pass it
-// receives what other stages made, afterwards it sends what others read;
-// pipeline_lives.cc has what lives how long.
+// receives what other stages made, afterwards it sends what others read.
+//
+// What lives how long (stage.py and schedules.py of
+// torch.distributed.pipelining, 2.13):
+//
+//   received   a buffer for each micro-batch, made before the first step.
+//   results    what a stage sends on stays until the stage's backward pass.
+//   gradients  of what a stage received: until the next backward pass is over.
+//   the rest   as without a pipeline; what lives until the next step there dies
+//              when the last backward pass is over, since the schedule's step()
+//              returns then. Outputs are not returned (return_outputs=False).
 //
 // A parameter that several stages read, as a tied embedding, is a parameter of
 // each of them with a gradient and a state of its own; the exchange of its

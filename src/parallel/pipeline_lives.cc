@@ -8,16 +8,6 @@
 #include "src/core/numbers.h"
 #include "src/parallel/step_rewriter.h"
 
-// What lives how long (stage.py and schedules.py of
-// torch.distributed.pipelining, 2.13):
-//
-//   received   a buffer for each micro-batch, made before the first step.
-//   results    what a stage sends on stays until the stage's backward pass.
-//   gradients  of what a stage received: until the next backward pass is over.
-//   the rest   as without a pipeline; what lives until the next step there dies
-//              when the last backward pass is over, since the schedule's step()
-//              returns then. Outputs are not returned (return_outputs=False).
-
 namespace foretell::parallel {
 namespace {
 
@@ -208,7 +198,9 @@ class LifeSearch {
       const Node& node = graph_.node(found_.order[place]);
       for (const std::vector<ValueId>* list : {&node.inputs, &node.outputs}) {
         for (const ValueId value : *list) {
-          Use(graph_.value(value).storage, place);
+          if (IsOfItsBatch(found_.order[place], value)) {
+            Use(graph_.value(value).storage, place);
+          }
         }
       }
     }
@@ -217,6 +209,15 @@ class LifeSearch {
       if (maker == kNone || place_of_[IndexOf(maker)] == kNowhere) continue;
       Use(id, static_cast<std::size_t>(place_of_[IndexOf(maker)]));
     }
+  }
+
+  /// False for what autograd saved for the backward pass of an earlier
+  /// micro-batch: RepeatRun has the same source for all that it adds.
+  bool IsOfItsBatch(NodeId id, ValueId value) const {
+    const NodeId maker = cut_.maker_of[IndexOf(graph_.value(value).storage)];
+    return graph_.value(value).producer != kNone || maker == kNone ||
+           cut_.micro_batch_of[IndexOf(maker)] ==
+               cut_.micro_batch_of[IndexOf(id)];
   }
 
   void Use(StorageId id, std::size_t place) {
