@@ -201,7 +201,7 @@ class Tracer {
         options_(step.options),
         batch_(step.batch),
         quantized_names_(std::move(quantized)),
-        precision_(UncastPrecision(options.run)),
+        precision_(UncastPrecision(step.options.run)),
         device_(options.device == TraceDevice::kMeta ? at::kMeta : at::kCPU),
         recorder_(Info(), device_) {
     MakeInstance();
