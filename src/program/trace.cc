@@ -202,7 +202,8 @@ class Tracer {
         batch_(step.batch),
         quantized_names_(std::move(quantized)),
         precision_(UncastPrecision(step.options.run)),
-        device_(options.device == TraceDevice::kMeta ? at::kMeta : at::kCPU),
+        device_(step.options.device == TraceDevice::kMeta ? at::kMeta
+                                                          : at::kCPU),
         recorder_(Info(), device_) {
     MakeInstance();
     MakeInputs();
