@@ -215,30 +215,40 @@ std::optional<T> TakeOptional(ByteReader& reader) {
 void PutParallel(ByteWriter& writer, const ParallelSpec& spec) {
   writer.Number(spec.kind);
   writer.Number(spec.gpus);
+  writer.Number(spec.replicas);
   writer.Number(spec.bucket_view);
   writer.Text(spec.blocks);
   writer.Number(spec.vocabulary);
+  writer.Number(spec.float_shards);
+  PutOptional(writer, spec.reduce);
+  writer.Number(spec.reentrant);
+  writer.Number(spec.orig_params);
   writer.Number(spec.schedule);
   writer.Number(spec.stages_per_gpu);
   writer.Number(spec.micro_batches);
   writer.Text(spec.split);
   writer.Number(spec.data);
-  writer.Number(spec.replicas);
+  writer.Number(spec.copies);
 }
 
 ParallelSpec TakeParallel(ByteReader& reader) {
   ParallelSpec spec;
   spec.kind = reader.Number<ParallelKind>();
   spec.gpus = reader.Number<int>();
+  spec.replicas = reader.Number<int>();
   spec.bucket_view = reader.Number<bool>();
   spec.blocks = reader.Text();
   spec.vocabulary = reader.Number<bool>();
+  spec.float_shards = reader.Number<bool>();
+  spec.reduce = TakeOptional<Precision>(reader);
+  spec.reentrant = reader.Number<bool>();
+  spec.orig_params = reader.Number<bool>();
   spec.schedule = reader.Number<PipelineSchedule>();
   spec.stages_per_gpu = reader.Number<int>();
   spec.micro_batches = reader.Number<int>();
   spec.split = reader.Text();
   spec.data = reader.Number<ParallelKind>();
-  spec.replicas = reader.Number<int>();
+  spec.copies = reader.Number<int>();
   return spec;
 }
 
@@ -253,8 +263,11 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   PutOptional(writer, options.loop.set_to_none);
   writer.Number(options.loop.late_zero_grad);
   writer.Number(options.loop.optimizer_in_backward);
+  writer.Text(options.loop.offload_optimizer);
+  writer.Number(options.loop.offload_activations);
   writer.Number(options.loop.keep_result);
   writer.Number(options.loop.loss_in_function);
+  writer.Number(options.loop.step_in_function);
   writer.Number(options.loop.accumulation);
   writer.Text(options.loop.trainable);
   writer.Text(ToString(options.loop.lora));
@@ -276,8 +289,11 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.loop.set_to_none = TakeOptional<bool>(reader);
   options.loop.late_zero_grad = reader.Number<bool>();
   options.loop.optimizer_in_backward = reader.Number<bool>();
+  options.loop.offload_optimizer = reader.Text();
+  options.loop.offload_activations = reader.Number<bool>();
   options.loop.keep_result = reader.Number<bool>();
   options.loop.loss_in_function = reader.Number<bool>();
+  options.loop.step_in_function = reader.Number<bool>();
   options.loop.accumulation = reader.Number<int>();
   options.loop.trainable = reader.Text();
   const std::string lora = reader.Text();

@@ -14,6 +14,7 @@
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_difference.h"
+#include "cli/print/print_snapshot.h"
 #include "src/core/document_kind.h"
 #include "src/core/files.h"
 #include "src/core/json_text.h"
@@ -24,18 +25,22 @@
 #include "src/page/html_page.h"
 #include "src/pictures/step_difference.h"
 #include "src/pictures/step_json.h"
+#include "src/snapshot/memory_snapshot.h"
+#include "src/snapshot/snapshot_difference.h"
 
 namespace foretell::cli {
 namespace {
 
 constexpr char kDiffExamples[] =
     "A and B are models, or documents that `foretell report --json` wrote:\n"
-    "with other flags, of another version, on another day.\n"
+    "with other flags, of another version, on another day. One of them may be\n"
+    "a snapshot of torch.cuda.memory._dump_snapshot.\n"
     "Examples:\n"
     "  foretell diff old.onnx new.onnx --batch 8\n"
     "  foretell diff model.onnx --batch 8,16\n"
     "  foretell report model.onnx --batch 8 --precision fp16 --json > a.json\n"
-    "  foretell diff a.json model.onnx --batch 8";
+    "  foretell diff a.json model.onnx --batch 8\n"
+    "  foretell diff snapshot.pickle model.onnx --batch 8 --mode training";
 
 struct DiffCommand {
   ModelOptions model;
@@ -77,10 +82,10 @@ nlohmann::ordered_json ReadStep(const std::string& path) {
 }
 
 /// Empty where the model failed, which is then one of `errors`.
-std::optional<nlohmann::ordered_json> StepOf(const DiffCommand& command,
-                                             const Predictor& predictor,
-                                             const Side& side,
-                                             std::vector<ReportError>& errors) {
+std::optional<nlohmann::ordered_json> StepOf(
+    const DiffCommand& command, const Predictor& predictor, const Side& side,
+    std::vector<ReportError>& errors,
+    const pictures::TimelineLimits& limits = {}) {
   if (side.name.ends_with(".json")) return ReadStep(side.name);
   ModelOptions model = command.model;
   model.models = {side.name};
@@ -90,22 +95,55 @@ std::optional<nlohmann::ordered_json> StepOf(const DiffCommand& command,
       ForEachStep(model, [&](Session& session) {
         const Report report = AnswerStep(predictor, session);
         document = pictures::StepToJson(report, session.Step().graph,
-                                        predictor.device());
+                                        predictor.device(), limits);
       });
   errors.insert(errors.end(), own.begin(), own.end());
   return document;
 }
 
+ExitCode RefuseDiff(const DiffCommand& command,
+                    const std::vector<ReportError>& errors) {
+  if (command.json) std::cout << DumpJson(ReportsToJson({}, errors)) << "\n";
+  return PrintErrors(errors);
+}
+
+/// Moments and tensors of a step of which none is left out.
+constexpr std::size_t kWholeStep = 1'000'000;
+
+/// Answers for a snapshot and the step of `predicted`.
+ExitCode RunSnapshotDiff(const DiffCommand& command, const Side& recorded,
+                         const Side& predicted) {
+  if (!command.html.empty() || snapshot::IsSnapshotFile(predicted.name)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "a snapshot is compared with a model or a document, as text or "
+                "--json");
+  }
+  const snapshot::MemorySnapshot memory = snapshot::ReadSnapshot(recorded.name);
+  const Predictor predictor = command.predictor.Make(command.model.run);
+  std::vector<ReportError> errors;
+  const auto step = StepOf(command, predictor, predicted, errors,
+                           {.moments = kWholeStep, .tensors = kWholeStep});
+  if (!step) return RefuseDiff(command, errors);
+  const nlohmann::ordered_json difference = snapshot::SnapshotDifference(
+      memory, recorded.name, *step, predicted.name);
+  std::cout << (command.json
+                    ? DumpJson(difference) + "\n"
+                    : FormatSnapshotDifference(difference, command.modules));
+  return kExitOk;
+}
+
 ExitCode RunDiff(const DiffCommand& command) {
   const std::vector<Side> sides = SidesOf(command.model);
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    if (snapshot::IsSnapshotFile(sides[i].name)) {
+      return RunSnapshotDiff(command, sides[i], sides[1 - i]);
+    }
+  }
   const Predictor predictor = command.predictor.Make(command.model.run);
   std::vector<ReportError> errors;
   const auto a = StepOf(command, predictor, sides[0], errors);
   const auto b = StepOf(command, predictor, sides[1], errors);
-  if (!a || !b) {
-    if (command.json) std::cout << DumpJson(ReportsToJson({}, errors)) << "\n";
-    return PrintErrors(errors);
-  }
+  if (!a || !b) return RefuseDiff(command, errors);
   const nlohmann::ordered_json difference = pictures::DifferenceToJson(*a, *b);
   if (!command.html.empty()) {
     WriteWhole(command.html,

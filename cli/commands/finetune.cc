@@ -20,6 +20,7 @@
 #include "cli/flags/flag_groups.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
+#include "cli/flags/recipe_words.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_report.h"
 #include "cli/print/terminal_style.h"
@@ -29,6 +30,7 @@
 #include "src/core/text.h"
 #include "src/judge/report_json.h"
 #include "src/judge/summary.h"
+#include "src/recipes/recipe.h"
 
 namespace foretell::cli {
 namespace {
@@ -45,13 +47,8 @@ constexpr char kFinetuneExamples[] =
     "      --device rtx-4090\n"
     "  foretell finetune zoo:qwen2_0_5b --method full --seq-len 2048 --batch "
     "8\n"
-    "  foretell finetune model.pt2 --lora r=64,targets=attn --batch 4";
-
-/// The linear layers of a block, by the names that transformers, diffusers and
-/// timm give them; heads and embeddings have others.
-constexpr char kBlockLayers[] =
-    "_proj|c_attn|c_fc|query|key|value|dense|fc[12]|qkv|out_lin|[qkv]_lin|"
-    "lin[12]|to_[qkv]|to_out|w[123]";
+    "  foretell finetune model.pt2 --lora r=64,targets=attn --batch 4\n"
+    "  foretell finetune --config qlora.yaml --device rtx-4090";
 
 struct FinetuneMethod {
   std::string_view name;
@@ -111,9 +108,9 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
     loop.quantize = ParseQuantize("--quantize", method.weights);
   }
   if (loop.lora == LoraSpec{} && method.adapts) {
-    loop.lora =
-        ParseLora("--lora", fmt::format("r=16,targets={}{}", kBlockLayers,
-                                        method.for_kbit ? ",kbit" : ""));
+    loop.lora = ParseLora(
+        "--lora", fmt::format("r=16,targets={}{}", recipes::kBlockLayers,
+                              method.for_kbit ? ",kbit" : ""));
   }
   return model;
 }
@@ -266,6 +263,7 @@ void AddFinetune(CLI::App& app, ExitCode& exit_code) {
                    "Batch size: sequences or images of a step on one GPU")
       ->check(AboveZero())
       ->capture_default_str();
+  AddRecipeFlags(*command);
   command->add_flag("--no-checkpointing", options->no_checkpointing,
                     "Keep all activations; default: blocks are checkpointed");
   command->add_flag(

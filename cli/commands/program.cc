@@ -27,6 +27,7 @@
 #include "cli/flags/flag_groups.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/partners.h"
+#include "cli/flags/recipe_words.h"
 #include "cli/flags/synonyms.h"
 #include "foretell/error.h"
 #include "foretell/version.h"
@@ -149,6 +150,7 @@ ExitCode RunCommand(std::span<const CommandRow> commands,
     } else if (AsksForHelp(words)) {
       HideAdvancedFlags(app);
     }
+    words = WithRecipes(app, std::move(words));
     std::ranges::reverse(words);  // CLI11 takes them from the back.
     app.parse(std::move(words));
     return exit_code;

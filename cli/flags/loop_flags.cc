@@ -51,6 +51,19 @@ void AddTrainedFlags(CLI::App& command, TrainingLoop& loop) {
                    "Inputs of floating point require gradients");
 }
 
+void AddOffloadFlags(CLI::App& command, TrainingLoop& loop) {
+  command
+      .add_option(
+          "--offload-optimizer", loop.offload_optimizer,
+          "Step large parameters on the host, which keeps their states, "
+          "or also their gradients: torchao's CPUOffloadOptimizer")
+      ->check(CLI::IsMember(
+          {std::string(kOffloadStates), std::string(kOffloadGradients)}));
+  command.add_flag("--offload-activations", loop.offload_activations,
+                   "Keep what the backward pass needs on the host meanwhile: "
+                   "torchtune's OffloadActivations");
+}
+
 }  // namespace
 
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
@@ -69,10 +82,14 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
   command.add_flag("--optimizer-in-backward", loop.optimizer_in_backward,
                    "Step each parameter as soon as its gradient exists, and "
                    "free the gradient");
+  AddOffloadFlags(command, loop);
   command.add_flag(
       "--loss-in-function", loop.loss_in_function,
       "The loop calls a function that returns the loss, as "
       "transformers' Trainer: results die before the backward pass");
+  command.add_flag("--step-in-function", loop.step_in_function,
+                   "The loop calls a function that does a whole step: results "
+                   "die with the step");
   command.add_flag("--keep-result", loop.keep_result,
                    "Inference in a loop of y = net(x): the last result lives "
                    "until the next one exists");
@@ -85,8 +102,10 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
   AddTrainedFlags(command, loop);
   command.add_option(
       "--recompute", loop.recompute,
-      "Activation checkpointing of the modules at this path, e.g. 'blocks.*', "
-      "or auto: the numbered modules that save most");
+      "Activation checkpointing of the modules at these paths, e.g. "
+      "'blocks.*', "
+      "or auto: the numbered modules that save most; blocks.*/2: each second; "
+      "also save=mm|sdpa (results that are kept) and reentrant");
   command.add_option(
       "--kernels", loop.kernels,
       "Kernels of other libraries, one or several of liger, rms-norm, rope, "
@@ -98,9 +117,9 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
         loop.parallel = ParseParallel("--parallel", text);
       },
       "Share the step among GPUs; --batch is per GPU: ddp:8, zero1:8, zero2:8, "
-      "fsdp:8 or fsdp1:8; pp:4,microbatches=8: a pipeline, --batch for all "
-      "GPUs; or, also for inference, tp:4: layers by columns and rows, with "
-      "tp:4,vocabulary the vocabulary as well");
+      "fsdp:8, fsdp1:8 or hsdp:2x4; pp:4,microbatches=8: a pipeline, --batch "
+      "for all GPUs; or, also for inference, tp:4: layers by columns and rows, "
+      "with tp:4,vocabulary the vocabulary as well");
 }
 
 std::vector<std::string> LoopWords(const TrainingLoop& loop) {
@@ -116,7 +135,12 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
   if (loop.optimizer_in_backward) {
     words.emplace_back("--optimizer-in-backward");
   }
+  if (!loop.offload_optimizer.empty()) {
+    words.push_back("--offload-optimizer " + loop.offload_optimizer);
+  }
+  if (loop.offload_activations) words.emplace_back("--offload-activations");
   if (loop.loss_in_function) words.emplace_back("--loss-in-function");
+  if (loop.step_in_function) words.emplace_back("--step-in-function");
   if (loop.keep_result) words.emplace_back("--keep-result");
   if (loop.accumulation != 1) {
     words.push_back(fmt::format("--accumulate {}", loop.accumulation));

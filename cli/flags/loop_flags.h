@@ -10,7 +10,8 @@
 namespace foretell::cli {
 
 /// Adds --foreach, --fused, --set-to-none, --late-zero-grad,
-/// --optimizer-in-backward, --loss-in-function, --keep-result, --accumulate,
+/// --optimizer-in-backward, --offload-optimizer, --offload-activations,
+/// --loss-in-function, --step-in-function, --keep-result, --accumulate,
 /// --trainable, --lora, --quantize, --input-grad, --recompute, --kernels and
 /// --parallel: how a loop is written. `loop` must outlive the command.
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop);

@@ -55,6 +55,9 @@ void AddAutocast(CLI::App& command, Run& run, const DeviceFlags& device) {
 
 void AddExecutionFlags(CLI::App& command, Run& run, const DeviceFlags& device) {
   AddAutocast(command, run, device);
+  command.add_flag("--half-weights", run.half_weights,
+                   "Under --autocast, weights and inputs are in its type, as "
+                   "of a model loaded in 16 bits");
   command.add_flag("--channels-last", run.channels_last,
                    "Network and images in channels-last");
   AddTorch(command, run.torch);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <iterator>
-#include <span>
 #include <utility>
 
 #include "src/core/ignoring_case.h"
@@ -118,19 +117,6 @@ std::string UsualName(std::string_view name) {
   return row == kValues.end() ? small : std::string(row->second);
 }
 
-/// The innermost command that `words` name.
-const CLI::App& CalledIn(const CLI::App& app,
-                         std::span<const std::string> words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i].starts_with('-')) continue;
-    const std::vector<const CLI::App*> called = app.get_subcommands(
-        [&](const CLI::App* inner) { return inner->get_name() == words[i]; });
-    if (called.empty()) return app;
-    return CalledIn(*called.front(), words.subspan(i + 1));
-  }
-  return app;
-}
-
 bool Knows(const CLI::App& command, const std::string& flag) {
   return command.get_option_no_throw(flag) != nullptr;
 }
@@ -169,6 +155,18 @@ FlagWord OwnFlag(const CLI::App& command, const std::string& word) {
 }
 
 }  // namespace
+
+const CLI::App& CalledIn(const CLI::App& app,
+                         std::span<const std::string> words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with('-')) continue;
+    const std::vector<const CLI::App*> called = app.get_subcommands(
+        [&](const CLI::App* inner) { return inner->get_name() == words[i]; });
+    if (called.empty()) return app;
+    return CalledIn(*called.front(), words.subspan(i + 1));
+  }
+  return app;
+}
 
 std::vector<std::string> InOwnWords(const CLI::App& app,
                                     std::vector<std::string> words) {

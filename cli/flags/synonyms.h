@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,10 @@
 /// `bfloat16`. One table for flags and one for values; a word that a command
 /// defines itself always has that command's meaning.
 namespace foretell::cli {
+
+/// The innermost command of `app` that `words` name.
+const CLI::App& CalledIn(const CLI::App& app,
+                         std::span<const std::string> words);
 
 /// Translates `words` (the command line without the program's name) to those of
 /// the command of `app` that they call: `--dtype BFloat16` becomes `--precision

@@ -38,21 +38,6 @@ std::string Change(const Json& a, const Json& b) {
   return Signed(share, FormatPercent(std::abs(share), 1));
 }
 
-std::string Settings(std::string_view side, const Json& answer) {
-  const Json& optimizer = answer.value("optimizer", Json());
-  return Printable(fmt::format("{}  {}   ({}, {}{}, {}, batch {}) on {}", side,
-                               answer["model"].get<std::string>(),
-                               answer["format"].get<std::string>(),
-                               answer["mode"].get<std::string>(),
-                               optimizer.is_string()
-                                   ? " with " + optimizer.get<std::string>()
-                                   : "",
-                               answer["precision"].get<std::string>(),
-                               answer.value("batch", std::int64_t{0}),
-                               answer["device"].get<std::string>())) +
-         "\n";
-}
-
 std::string Figures(const Json& difference) {
   TextTable table({"", "A", "B", "", "change"});
   for (const Json& figure : difference["figures"]) {
@@ -88,23 +73,42 @@ std::string Modules(const Json& difference, std::size_t most) {
   const Json& modules = difference["modules"];
   if (modules.empty()) return "\nno module changed\n";
   TextTable table({"module", "parameters", "MACs", "GPU us"});
-  for (std::size_t i = 0; i < std::min(most, modules.size()); ++i) {
+  const std::size_t shown = std::min(most, modules.size());
+  for (std::size_t i = 0; i < shown; ++i) {
     table.AddRow({PathOf(modules[i]), Cell(modules[i], "parameters"),
                   Cell(modules[i], "macs"), Cell(modules[i], "gpu_us")});
   }
-  std::string text = "\n" + table.ToString();
-  if (modules.size() > most) {
-    text += fmt::format("and {} more (--modules)\n",
-                        Counted(modules.size() - most, "module"));
-  }
-  return text;
+  return "\n" + table.ToString() +
+         RowsLeftOut(modules.size() - shown, "module");
 }
 
 }  // namespace
 
+std::string FormatSettings(std::string_view side, const Json& answer) {
+  const Json& optimizer = answer.value("optimizer", Json());
+  return Printable(fmt::format("{}  {}   ({}, {}{}, {}, batch {}) on {}", side,
+                               answer["model"].get<std::string>(),
+                               answer["format"].get<std::string>(),
+                               answer["mode"].get<std::string>(),
+                               optimizer.is_string()
+                                   ? " with " + optimizer.get<std::string>()
+                                   : "",
+                               answer["precision"].get<std::string>(),
+                               answer.value("batch", std::int64_t{0}),
+                               answer["device"].get<std::string>())) +
+         "\n";
+}
+
+std::string RowsLeftOut(std::size_t count, std::string_view noun) {
+  return count == 0
+             ? ""
+             : fmt::format("and {} more (--modules)\n", Counted(count, noun));
+}
+
 std::string FormatDifference(const Json& difference, std::size_t most) {
-  return Settings("A", difference["a"]) + Settings("B", difference["b"]) +
-         "\n" + Figures(difference) + Modules(difference, most);
+  return FormatSettings("A", difference["a"]) +
+         FormatSettings("B", difference["b"]) + "\n" + Figures(difference) +
+         Modules(difference, most);
 }
 
 }  // namespace foretell::cli

@@ -218,6 +218,19 @@ void AddParallel(const Report& report, ReportLines& lines) {
   AddStages(report.prediction, lines);
 }
 
+/// Copies to the host and back.
+void AddOffload(const Report& report, ReportLines& lines) {
+  const CostEstimate& cost = report.prediction.cost;
+  if (report.parallel || cost.link_ms == 0) return;
+  lines.Add("offload",
+            fmt::format("{} ms of copies and host steps, {} over a link of {} "
+                        "GB/s; {} ms longer for them",
+                        FormatSignificant(cost.link_ms),
+                        Mib(static_cast<std::int64_t>(cost.sent_bytes)),
+                        FormatSignificant(cost.link_gb_s),
+                        FormatSignificant(cost.exposed_link_ms)));
+}
+
 Tone ToneOf(Outcome outcome) {
   constexpr Tone kTones[] = {Tone::kGood, Tone::kDoubtful, Tone::kBad};
   return kTones[static_cast<std::size_t>(outcome)];
@@ -266,6 +279,7 @@ std::string FormatDetails(const Report& report, const TerminalStyle& style) {
   AddMemory(report, lines);
   AddTimes(prediction, lines);
   AddParallel(report, lines);
+  AddOffload(report, lines);
   const mig::Recommendation& advice = report.recommendation;
   if (advice.profiles.empty()) return lines.text();
   lines.Add(

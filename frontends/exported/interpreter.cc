@@ -7,6 +7,7 @@
 #include "foretell/error.h"
 #include "frontends/exported/higher_order.h"
 #include "frontends/exported/number_operators.h"
+#include "frontends/exported/quantized_operators.h"
 #include "src/core/numbers.h"
 
 namespace foretell::exported {
@@ -180,8 +181,9 @@ Values Interpreter::CallNumbers(const Node& node, Frame& frame) {
 }
 
 Values Interpreter::CallTensors(const Node& node, Frame& frame) {
+  const bool is_quantized = IsQuantizedOperator(node.target);
   const std::optional<c10::OperatorHandle> op = FindOperator(node.target);
-  if (!op) {
+  if (!op && !is_quantized) {
     throw Error(ErrorCode::kUnsupported, node.target + " is not known");
   }
   NamedValues values;
@@ -191,6 +193,7 @@ Values Interpreter::CallTensors(const Node& node, Frame& frame) {
     values.emplace_back(input.name, std::move(value));
   }
   Release(node.dies, frame);
+  if (is_quantized) return CallQuantizedOperator(node.target, values);
   return CallOperator(*op, std::move(values), device_);
 }
 

@@ -2,9 +2,11 @@
 
 #include <set>
 
+#include "foretell/error.h"
 #include "frontends/exported/call_operator.h"
 #include "frontends/exported/higher_order.h"
 #include "frontends/exported/number_operators.h"
+#include "frontends/exported/quantized_operators.h"
 #include "frontends/shared/allowed_operators.h"
 #include "src/program/meta/meta_kernels.h"
 
@@ -20,6 +22,7 @@ OperatorVerdict VerdictOn(const Node& node) {
   if (node.target.starts_with(kHigherOrder)) {
     return known(IsKnownHigherOrder(node.target));
   }
+  if (IsQuantizedOperator(node.target)) return OperatorVerdict::kAllowed;
   const std::string name = OperatorName(node.target);
   if (name.empty()) return known(FindNumberOperator(node.target) != nullptr);
   const OperatorVerdict verdict = JudgeOperator(name);
@@ -27,9 +30,22 @@ OperatorVerdict VerdictOn(const Node& node) {
   return known(FindOperator(node.target).has_value());
 }
 
+/// Weights of torchao's classes, which a file has as one tensor that operators
+/// take apart.
+void RefuseSubclasses(const std::string& path, const Graph& graph) {
+  ForEachNode(graph, [&](const Node& node) {
+    if (!node.target.starts_with("torch.ops.export.access_subclass")) return;
+    throw Error(ErrorCode::kUnsupported,
+                path +
+                    ": has weights of a subclass of torch.Tensor: export the "
+                    "model after torchao.utils.unwrap_tensor_subclass(model)");
+  });
+}
+
 }  // namespace
 
 void RefuseUnknownOperators(const std::string& path, const Graph& graph) {
+  RefuseSubclasses(path, graph);
   RefusedOperators refused;
   ForEachNode(graph, [&](const Node& node) {
     refused.Add(VerdictOn(node), node.target);

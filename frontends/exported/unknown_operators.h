@@ -9,7 +9,8 @@ namespace foretell::exported {
 
 /// Refuses a graph, before any of it runs, that calls operators which do not
 /// exist or are not allowed. Throws Error(kUnsupported) that begins with `path`
-/// and lists all such operators.
+/// and lists all such operators, or states the remedy for weights of a subclass
+/// of torch.Tensor.
 void RefuseUnknownOperators(const std::string& path, const Graph& graph);
 
 /// Names ("aten::nonzero") of the operators that cannot run on the meta device,

@@ -159,7 +159,7 @@ at::Tensor Evaluator::NewOnDevice(const ConstantInfo& info) const {
       ScalarTypeOf(literal.data_type, options_.precision);
   const auto on_device =
       at::TensorOptions().dtype(type).device(options_.device);
-  if (options_.device.is_meta()) return at::empty(literal.dims, on_device);
+  if (options_.device.is_meta()) return MetaTensor(literal, options_.precision);
   if (literal.payload == TensorLiteral::Payload::kInline) {
     return HostTensor(literal, options_.precision).to(on_device);
   }

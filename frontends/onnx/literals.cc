@@ -106,4 +106,19 @@ at::Tensor HostTensor(const TensorLiteral& literal, Precision precision) {
   return tensor.to(ScalarTypeOf(literal.data_type, precision));
 }
 
+at::Tensor MetaTensor(const TensorLiteral& literal, Precision precision) {
+  const auto on_meta = at::TensorOptions().device(at::kMeta);
+  const at::ScalarType type = ScalarTypeOf(literal.data_type, precision);
+  const DataType& stored = *FindDataType(literal.data_type);
+  if (stored.bits >= 8) return at::empty(literal.dims, on_meta.dtype(type));
+  const std::int64_t packed =
+      RawBytes(stored, literal.NumElements()).value_or(0);
+  const at::Tensor bytes = at::empty({packed}, on_meta.dtype(at::kByte));
+  at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(bytes.storage()), bytes.key_set(),
+      c10::scalarTypeToTypeMeta(type));
+  tensor.unsafeGetTensorImpl()->set_sizes_contiguous(literal.dims);
+  return tensor;
+}
+
 }  // namespace foretell::onnx

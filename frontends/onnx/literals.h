@@ -17,4 +17,8 @@ at::ScalarType ScalarTypeOf(std::int64_t onnx_code, Precision precision);
 /// payload was not read or its type has no equivalent in ATen.
 at::Tensor HostTensor(const TensorLiteral& literal, Precision precision);
 
+/// The literal on the meta device, in the type that ScalarTypeOf gives.
+/// Elements smaller than a byte have the storage that the file packs them in.
+at::Tensor MetaTensor(const TensorLiteral& literal, Precision precision);
+
 }  // namespace foretell::onnx

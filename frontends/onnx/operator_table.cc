@@ -8,15 +8,15 @@ namespace {
 
 using Family = std::span<const OnnxOperator> (*)();
 
-constexpr std::array<Family, 23> kFamilies = {
-    &ActivationOperators,  &AttentionOperators,    &ControlFlowOperators,
-    &ConvolutionOperators, &CreationOperators,     &DetectionOperators,
-    &ElementwiseOperators, &FusedOperators,        &ImageOperators,
-    &IndexingOperators,    &LogicOperators,        &LossOperators,
-    &MatrixOperators,      &MicrosoftOperators,    &NormalizationOperators,
-    &PoolingOperators,     &QuantizationOperators, &RecurrentOperators,
-    &ReductionOperators,   &SequenceOperators,     &ShapeOperators,
-    &SignalOperators,      &SortingOperators,
+constexpr std::array<Family, 24> kFamilies = {
+    &ActivationOperators,    &AttentionOperators, &ControlFlowOperators,
+    &ConvolutionOperators,   &CreationOperators,  &DetectionOperators,
+    &ElementwiseOperators,   &FusedOperators,     &ImageOperators,
+    &IndexingOperators,      &LogicOperators,     &LossOperators,
+    &MatrixOperators,        &MicrosoftOperators, &MicrosoftQuantizedOperators,
+    &NormalizationOperators, &PoolingOperators,   &QuantizationOperators,
+    &RecurrentOperators,     &ReductionOperators, &SequenceOperators,
+    &ShapeOperators,         &SignalOperators,    &SortingOperators,
 };
 
 using Index = std::unordered_multimap<std::string_view, const OnnxOperator*>;

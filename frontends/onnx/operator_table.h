@@ -50,6 +50,7 @@ std::span<const OnnxOperator> LogicOperators();
 std::span<const OnnxOperator> LossOperators();
 std::span<const OnnxOperator> MatrixOperators();
 std::span<const OnnxOperator> MicrosoftOperators();
+std::span<const OnnxOperator> MicrosoftQuantizedOperators();
 std::span<const OnnxOperator> NormalizationOperators();
 std::span<const OnnxOperator> PoolingOperators();
 std::span<const OnnxOperator> QuantizationOperators();

@@ -16,7 +16,7 @@
 
 #include "foretell/error.h"
 #include "frontends/torchscript/tokens.h"
-#include "src/core/numbers.h"
+#include "src/core/pickle_cursor.h"
 #include "src/core/shortened.h"
 
 namespace foretell::torchscript {
@@ -121,8 +121,9 @@ struct KnownRow {
 
 constexpr KnownRow kKnown[] = {
     {"__torch__.torch.classes.",
-     "an object of a class that is written in C++, as quantised and packed "
-     "weights are: save the network before it is quantised"},
+     "an object of a class that is written in C++, as torch.ao's packed weights "
+     "are, which PyTorch multiplies on CPUs alone: save the network before it "
+     "is quantised (--quantize int8 predicts it with weights of 8 bits)"},
     {"torch._utils._rebuild_qtensor",
      "a quantised tensor: save the network before it is quantised"},
     {"torch._utils._rebuild_sparse", "a sparse tensor, which is not read"},
@@ -158,7 +159,7 @@ class PickleWalk {
  public:
   PickleWalk(const std::string& path, const std::string& record,
              std::string_view pickle)
-      : path_(path), record_(record), pickle_(pickle) {}
+      : cursor_(fmt::format("{}: {}", path, record), pickle) {}
 
   void Check() {
     while (true) {
@@ -170,12 +171,12 @@ class PickleWalk {
 
  private:
   const Instruction& Next() {
-    const auto code = static_cast<unsigned char>(Take(1)[0]);
+    const auto code = static_cast<unsigned char>(cursor_.Number(1));
     const Instruction* const found = std::find_if(
         std::begin(kInstructions), std::end(kInstructions),
         [&](const Instruction& each) { return each.code == code; });
     if (found == std::end(kInstructions)) {
-      Refuse(
+      cursor_.Refuse(
           fmt::format("instruction {} is not one that LibTorch writes", code));
     }
     return *found;
@@ -186,10 +187,10 @@ class PickleWalk {
       case Operand::kNothing:
         break;
       case Operand::kBytes:
-        Take(instruction.width);
+        cursor_.Take(instruction.width);
         break;
       case Operand::kText:
-        Take(Number(instruction.width));
+        cursor_.Take(cursor_.Number(instruction.width));
         break;
       case Operand::kMemo:
         SkipMemoNumber(instruction.width);
@@ -201,15 +202,15 @@ class PickleWalk {
   }
 
   void SkipMemoNumber(std::uint64_t width) {
-    const std::uint64_t number = Number(width);
-    if (number < pickle_.size()) return;
-    Refuse(fmt::format("memo number {}, expected less than {}", number,
-                       pickle_.size()));
+    const std::uint64_t number = cursor_.Number(width);
+    if (number < cursor_.size()) return;
+    cursor_.Refuse(fmt::format("memo number {}, expected less than {}", number,
+                               cursor_.size()));
   }
 
   void SkipName() {
-    const std::string_view module = TakeLine();
-    const std::string_view name = TakeLine();
+    const std::string_view module = cursor_.TakeLine();
+    const std::string_view name = cursor_.TakeLine();
     if (!MayBeNamed(module, name)) RefuseName(module, name);
   }
 
@@ -217,50 +218,13 @@ class PickleWalk {
                                std::string_view name) const {
     constexpr std::size_t kMostShown = 200;
     const std::string full = fmt::format("{}.{}", module, name);
-    Refuse(fmt::format("names '{}', {}", Shortened(full, kMostShown),
-                       WhyNotRead(full)),
-           IsWellFormed(full) ? ErrorCode::kUnsupported : ErrorCode::kCorrupt);
+    cursor_.Refuse(
+        fmt::format("names '{}', {}", Shortened(full, kMostShown),
+                    WhyNotRead(full)),
+        IsWellFormed(full) ? ErrorCode::kUnsupported : ErrorCode::kCorrupt);
   }
 
-  std::string_view TakeLine() {
-    const std::size_t end = pickle_.find('\n', position_);
-    if (end == std::string_view::npos) Refuse("a line without an end");
-    const std::string_view line = pickle_.substr(position_, end - position_);
-    position_ = end + 1;
-    return line;
-  }
-
-  std::uint64_t Number(std::uint64_t width) {
-    std::uint64_t number = 0;
-    const std::string_view bytes = Take(width);
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      number |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i]))
-                << (8 * i);
-    }
-    return number;
-  }
-
-  std::string_view Take(std::uint64_t count) {
-    const std::size_t left = pickle_.size() - position_;
-    if (count > left) {
-      Refuse(fmt::format("needs {}, {} left", Counted(count, "byte"), left));
-    }
-    const std::string_view bytes =
-        pickle_.substr(position_, static_cast<std::size_t>(count));
-    position_ += bytes.size();
-    return bytes;
-  }
-
-  [[noreturn]] void Refuse(const std::string& why,
-                           ErrorCode code = ErrorCode::kCorrupt) const {
-    throw Error(code, fmt::format("{}: {}: byte {}: {}", path_, record_,
-                                  position_, why));
-  }
-
-  const std::string& path_;
-  const std::string& record_;
-  std::string_view pickle_;
-  std::size_t position_ = 0;
+  PickleCursor cursor_;
 };
 
 }  // namespace

@@ -22,8 +22,16 @@ inline constexpr std::int64_t kUnlimitedBytes =
 
 /// The CUDA streams on which a step allocates. The allocator gives a cached
 /// block only to the stream that its segment was taken for. FSDP gathers
-/// parameters and scatters gradients on streams of their own.
-enum class Stream : std::uint8_t { kCompute, kGather, kScatter };
+/// parameters and scatters gradients on streams of their own. kGather2 and
+/// kGather3 are the same stream as kGather, for gathers in turn: FSDP 1 frees a
+/// block that then waits for the stream that read it (record_stream).
+enum class Stream : std::uint8_t {
+  kCompute,
+  kGather,
+  kGather2,
+  kGather3,
+  kScatter
+};
 inline constexpr int kNumStreams = static_cast<int>(Stream::kScatter) + 1;
 
 /// One request to a caching allocator, or the release of an earlier one.

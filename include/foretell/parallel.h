@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "foretell/graph.h"
 
 namespace foretell {
 
@@ -37,6 +40,9 @@ enum class PipelineSchedule : std::uint8_t {
 struct ParallelSpec {
   ParallelKind kind = ParallelKind::kOneGpu;
   int gpus = 1;  ///< At least 2 unless kOneGpu.
+  /// kFsdp, kFsdp1: groups of GPUs each of which has all shards (HSDP, a mesh
+  /// of two dimensions); divides `gpus`.
+  int replicas = 1;
   /// gradient_as_bucket_view=True: gradients are views of DDP's buckets.
   bool bucket_view = false;
   /// Path of the modules that kFsdp, kFsdp1 and kZero2 wrap, as RecomputeBlocks
@@ -44,6 +50,19 @@ struct ParallelSpec {
   std::string blocks = {};
   /// kTensor: the embedding table and the head are split by words.
   bool vocabulary = false;
+  /// kFsdp, kFsdp1: what is trained is sharded in FP32 and gathered in its own
+  /// type: MixedPrecision(param_dtype) around parameters in FP32, as
+  /// accelerate's mixed_precision has it.
+  bool float_shards = false;
+  /// kFsdp, kFsdp1: type in which gradients are reduced (reduce_dtype); empty:
+  /// their own.
+  std::optional<Precision> reduce = {};
+  /// kFsdp1: recomputed blocks are those of
+  /// torch.utils.checkpoint(use_reentrant=True).
+  bool reentrant = false;
+  /// kFsdp1: use_orig_params=True, so that a block's flat parameter may have
+  /// frozen parts.
+  bool orig_params = false;
   PipelineSchedule schedule = PipelineSchedule::k1F1B;  ///< kPipeline.
   int stages_per_gpu = 1;  ///< At least 2 for kInterleaved, else 1.
   /// kPipeline: parts of a batch; 0: as many as GPUs.
@@ -51,11 +70,11 @@ struct ParallelSpec {
   /// kPipeline: paths of the modules with which stages begin, except for the
   /// first stage, separated by colons; empty: stages of similar arithmetic.
   std::string split = {};
-  /// kTensor and kPipeline: the GPUs are one of `replicas` such groups, each
+  /// kTensor and kPipeline: the GPUs are one of `copies` such groups, each
   /// with a batch of its own; kDdp, and for kTensor kZero2, kFsdp and kFsdp1,
-  /// to which bucket_view and blocks then apply. kOneGpu: there is one group.
+  /// to which their options then apply. kOneGpu: there is one group.
   ParallelKind data = ParallelKind::kOneGpu;
-  int replicas = 1;  ///< At least 2 unless `data` is kOneGpu.
+  int copies = 1;  ///< At least 2 unless `data` is kOneGpu.
 
   bool operator==(const ParallelSpec&) const = default;
 };
@@ -70,16 +89,21 @@ bool ShardsParameters(const ParallelSpec& spec);
 /// True if GPUs share inference as well as training.
 bool SharesInference(const ParallelSpec& spec);
 
+/// GPUs among which a plan that is not combined splits parameters, one group of
+/// HSDP.
+int ShardGroup(const ParallelSpec& spec);
+
 /// Passes over the network in a step; 1 unless kPipeline.
 int MicroBatchesOf(const ParallelSpec& spec);
 
-/// "fsdp:8", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*", "tp:8,vocabulary",
-/// "pp:4,schedule=interleaved:2,microbatches=8", "tp:2+fsdp:4";
-/// empty for kOneGpu.
+/// "fsdp:8", "hsdp:2x4", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*",
+/// "fsdp1:8,fp32-shards,reduce=bf16", "tp:8,vocabulary",
+/// "pp:4,schedule=interleaved:2,microbatches=8", "tp:2+fsdp:4"; empty for
+/// kOneGpu.
 std::string ToString(const ParallelSpec& spec);
 /// Reads what ToString writes. Throws Error(kInvalidArgument) that begins with
 /// `flag` for an unknown kind or option, and for fewer than 2 or more than
-/// 65536 GPUs.
+/// 65536 GPUs, of HSDP in either dimension.
 ParallelSpec ParseParallel(std::string_view flag, std::string_view text);
 
 }  // namespace foretell

@@ -37,6 +37,8 @@ enum class Optimizer {
   kPagedLion8bit,
   kTorchaoAdamW8bit,
   kTorchaoAdamW4bit,
+  kBnbAdamW,  ///< bitsandbytes' in 32 bits.
+  kLamb,      ///< bitsandbytes', which has kernels of 32 bits alone.
 };
 inline constexpr std::array kAllOptimizers = {Optimizer::kSgd,
                                               Optimizer::kMomentum,
@@ -57,7 +59,9 @@ inline constexpr std::array kAllOptimizers = {Optimizer::kSgd,
                                               Optimizer::kPagedLion,
                                               Optimizer::kPagedLion8bit,
                                               Optimizer::kTorchaoAdamW8bit,
-                                              Optimizer::kTorchaoAdamW4bit};
+                                              Optimizer::kTorchaoAdamW4bit,
+                                              Optimizer::kBnbAdamW,
+                                              Optimizer::kLamb};
 std::string_view OptimizerName(Optimizer optimizer);
 /// True if torch.optim has a fused step (`fused=True`).
 bool HasFusedStep(Optimizer optimizer);
@@ -130,6 +134,9 @@ struct Run {
   bool half_group_norm = false;
   /// Likewise layer norms; timm's do with its fast norm, PyTorch's never.
   bool half_layer_norm = false;
+  /// Under autocast weights and inputs are in its type already, as of a model
+  /// that was loaded so; false: in FP32. Ignored without autocast.
+  bool half_weights = false;
   TorchVersion torch = {};
   Host host = Host::kPython;
   /// The file was exported with batch norms folded into convolutions, but the

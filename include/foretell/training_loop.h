@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "foretell/lora.h"
 #include "foretell/parallel.h"
@@ -9,6 +10,10 @@
 #include "foretell/run.h"
 
 namespace foretell {
+
+/// Values of TrainingLoop::offload_optimizer.
+inline constexpr std::string_view kOffloadStates = "states";
+inline constexpr std::string_view kOffloadGradients = "gradients";
 
 /// How a loop runs its steps, of training if nothing else is stated. The
 /// defaults are PyTorch's.
@@ -23,6 +28,13 @@ struct TrainingLoop {
   /// backward pass has made the gradient and drops it (torchtune's
   /// optimizer_in_bwd). On one GPU and without accumulation.
   bool optimizer_in_backward = false;
+  /// Where the optimizer keeps its states: kOffloadStates, on the host, which
+  /// also steps (torchao's CPUOffloadOptimizer); kOffloadGradients: gradients
+  /// are dropped once they are there, too; empty: on the GPU.
+  std::string offload_optimizer = {};
+  /// Tensors that the network saves for the backward pass lie on the host
+  /// meanwhile (torchtune's OffloadActivations). In training, on one GPU.
+  bool offload_activations = false;
   /// zero_grad() drops gradients; false: it fills them with zeros, and the
   /// backward pass adds to them; empty: as DropsGradients states.
   std::optional<bool> set_to_none = {};
@@ -35,9 +47,11 @@ struct TrainingLoop {
   bool keep_result = false;
   /// In training the forward pass and the loss stand in a function that returns
   /// the loss alone, as in transformers' Trainer and Lightning: results die
-  /// before the backward pass. False: they live until those of the next step
-  /// exist.
+  /// before the backward pass.
   bool loss_in_function = false;
+  /// In training the whole step stands in a function, so its results die with
+  /// the step. False: they live until those of the next one exist.
+  bool step_in_function = false;
   /// Batches whose gradients are accumulated per run of the optimizer, >= 1.
   int accumulation = 1;
   /// Trains only parameters whose names this regular expression (RE2) matches
@@ -51,8 +65,9 @@ struct TrainingLoop {
   /// In training, inputs of floating point require gradients, as those that an
   /// attack or an encoder before the network needs.
   bool input_grad = false;
-  /// Blocks to recompute in the backward pass, see RecomputeBlocks; empty:
-  /// none.
+  /// Blocks to recompute in the backward pass: paths such as "blocks.*", where
+  /// "blocks.*/2" is each second block, or "auto", and "save=mm|sdpa",
+  /// "reentrant", separated by commas; empty: none.
   std::string recompute = {};
   /// Kernels of other libraries instead of PyTorch's operators, separated by
   /// commas: "liger", "rms-norm", "rope", "swiglu", "cross-entropy",

@@ -12,21 +12,25 @@ from typing import TYPE_CHECKING
 from . import dippm
 from ._advise import Advice, Remedy, advise
 from ._api import Fit, fits, max_batch, predict
+from ._check import DoesNotFit
 from ._compare import Comparison, compare
+from ._context import ContextReport, Watch, context
 from ._dataset import Dataset, dataset
 from ._errors import Error, Warning
 from ._estimate import MemoryEstimate, estimate_memory
+from ._finetune import FineTuning, Saving, finetune
 from ._inspect import Operators, inspect
 from ._measure import Measurement, measure
 from ._prediction import Energy, Latency, Memory, Mig, Prediction, Source, Verdict
 from .jupyter import load_ipython_extension
 
 __all__ = [
-    "Advice", "Comparison", "Dataset", "Energy", "Error", "Fit", "Latency",
-    "Measurement", "Memory", "MemoryEstimate", "Mig", "Operators", "Prediction",
-    "Remedy", "Source", "Verdict", "Warning", "advise", "compare", "dataset", "dippm",
-    "estimate_memory", "fits", "inspect", "load_ipython_extension", "max_batch",
-    "measure", "predict",
+    "Advice", "Comparison", "ContextReport", "Dataset", "DoesNotFit", "Energy",
+    "Error", "FineTuning", "Fit", "Latency", "Measurement", "Memory",
+    "MemoryEstimate", "Mig", "Operators", "Prediction", "Remedy", "Saving", "Source",
+    "Verdict", "Warning", "Watch", "advise", "compare", "context", "dataset", "dippm",
+    "estimate_memory", "finetune", "fits", "inspect", "load_ipython_extension",
+    "max_batch", "measure", "predict",
 ]
 
 if TYPE_CHECKING:

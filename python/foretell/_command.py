@@ -23,6 +23,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parent
 DONE, DOES_NOT_FIT, USAGE, MODEL_FAILED, BUG = range(5)
 CODES = {USAGE: "invalid_argument", MODEL_FAILED: "unsupported"}
 SAYS_ERROR, SAYS_WARNING = "foretell: error: ", "foretell: warning: "
+NOT_MODELLED = "not modelled: "  # Of keys of configuration files, a note.
 
 
 @functools.cache
@@ -93,6 +94,8 @@ def _judge(outcome: subprocess.CompletedProcess[str],
         raise Error(in_python("\n".join(errors)), CODES.get(status, "internal"))
     for warning in _said(outcome.stderr, SAYS_WARNING):
         warn(in_python(warning))
+    for note in _said(outcome.stderr, f"foretell: {NOT_MODELLED}"):
+        warn(NOT_MODELLED + in_python(note))
     return outcome.stdout
 
 
@@ -104,15 +107,20 @@ def run(words: Collection[str], accept: Collection[int] = (DONE,)) -> str:
     return _judge(_call(words), accept)
 
 
-def run_json(words: Collection[str],
-             accept: Collection[int] = (DONE,)) -> dict[str, Any]:
-    """The document that a command prints. One that lists errors is a document too;
-    `raise_errors` and `the_result` raise them."""
+def run_document(words: Collection[str],
+                 accept: Collection[int] = (DONE,)) -> tuple[int, dict[str, Any]]:
+    """The exit status of a command and the document that it prints. One that lists
+    errors is a document too; `raise_errors` and `the_result` raise them."""
     outcome = _call(words)
     if outcome.returncode in (USAGE, MODEL_FAILED) and outcome.stdout:
         accept = (outcome.returncode,)
-    document: dict[str, Any] = json.loads(_judge(outcome, accept))
-    return document
+    return outcome.returncode, json.loads(_judge(outcome, accept))
+
+
+def run_json(words: Collection[str],
+             accept: Collection[int] = (DONE,)) -> dict[str, Any]:
+    """The same without the status."""
+    return run_document(words, accept)[1]
 
 
 def raise_errors(document: Mapping[str, Any]) -> None:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 Precision = Literal["fp32", "tf32", "fp16", "bf16"]
 
 
-class Options(TypedDict, total=False):
-    """What predict, fits, max_batch, inspect and compare take: the flags of
-    `foretell predict --help` with `_` for `-`, whose meaning _meanings.OPTIONS has, and
-    names that other libraries use. None leaves an option out."""
+class StepOptions(TypedDict, total=False):
+    """The flags of `foretell predict --help` without --method, with `_` for `-`, whose
+    meaning _meanings.OPTIONS has, and names that other libraries use. None leaves an
+    option out."""
 
     batch: Union[int, Sequence[int], None]
     dim: Mapping[str, int]
@@ -39,13 +39,17 @@ class Options(TypedDict, total=False):
     amp: Union[bool, Precision, "dtype"]
     grad: bool
     channels_last: bool
+    half_weights: bool
     foreach: bool
     fused: bool
     set_to_none: bool
     late_zero_grad: bool
     optimizer_in_backward: bool
+    offload_optimizer: str
+    offload_activations: bool
     keep_result: bool
     loss_in_function: bool
+    step_in_function: bool
     accumulate: int
     trainable: str
     lora: str
@@ -65,7 +69,6 @@ class Options(TypedDict, total=False):
     host_memory: Union[str, float]
     torch: str
     power_limit: int
-    method: Literal["auto", "analytic", "learned", "pmgns"]
     checkpoint: Union[str, Sequence[str]]
     adaptation: str
     phase: Literal["forward", "prefill", "decode"]
@@ -79,8 +82,14 @@ class Options(TypedDict, total=False):
     mig_rule: Literal["usable-memory", "dippm"]
 
 
-class FitOptions(Options, total=False):
-    """What fits and max_batch take besides."""
+class Options(StepOptions, total=False):
+    """What predict, fits, max_batch, inspect and compare take."""
+
+    method: Literal["auto", "analytic", "learned", "pmgns"]
+
+
+class Limits(TypedDict, total=False):
+    """What a step must keep."""
 
     profile: str | None
     max_memory: float | None
@@ -88,6 +97,16 @@ class FitOptions(Options, total=False):
     max_energy: float | None
     strict: bool
     tight: bool
+
+
+class FitOptions(Options, Limits, total=False):
+    """What fits and max_batch take."""
+
+
+class FinetuneOptions(StepOptions, Limits, total=False):
+    """What finetune takes."""
+
+    gpus: int
 
 
 # On where nothing is said, so that False is a word of its own.

@@ -8,13 +8,17 @@ from typing import Any
 import torch
 
 from ._errors import Error
+from ._quantized import stand_ins
 from ._wrappers import inside, unflattened, unwrapped
 
 
 def on_meta(tensor: torch.Tensor) -> torch.Tensor:
-    """Its type alone: nothing is allocated or copied."""
-    empty = torch.empty_strided(tensor.size(), tensor.stride(),
-                                dtype=tensor.dtype, device="meta")
+    """Its type alone: nothing is allocated or copied. A parameter that DeepSpeed has
+    sharded (ZeRO-3, partition_parameters.py) has its whole shape in ds_shape."""
+    whole = getattr(tensor, "ds_shape", None)
+    empty = (torch.empty_strided(tensor.size(), tensor.stride(),
+                                 dtype=tensor.dtype, device="meta") if whole is None
+             else torch.empty(whole, dtype=tensor.dtype, device="meta"))
     if isinstance(tensor, torch.nn.Parameter):
         return torch.nn.Parameter(empty, requires_grad=tensor.requires_grad)
     return empty
@@ -40,7 +44,8 @@ def _restore(module: torch.nn.Module, copies: dict[int, Any],
 
 
 def hollow_copy(module: torch.nn.Module) -> torch.nn.Module:
-    """A copy on the meta device, without torch.compile and data parallel wrappers.
+    """A copy on the meta device, without torch.compile and data parallel wrappers, and
+    with linear layers of few bits as plain ones (_quantized.py).
     No weight is read; shared tensors stay shared.
 
     Requires that its tensors have shapes, see refuse_lazy.
@@ -53,6 +58,7 @@ def hollow_copy(module: torch.nn.Module) -> torch.nn.Module:
                 *vars(part).values()]
         copies.update({id(tensor): on_meta(tensor) for tensor in held
                        if isinstance(tensor, torch.Tensor)})
+    copies.update(stand_ins(module))
     # Children come after their parents, and a copy is made of what is in `copies`.
     for part in reversed(list(module.modules())):
         if inside(part) is not None:

@@ -29,6 +29,37 @@ def with_loss(module: torch.nn.Module, arguments: Arguments) -> Arguments:
     return positional, {**named, RETURN_LOSS: True}
 
 
+# Endings of classes whose labels are tokens, and of those whose labels are classes.
+_TOKEN_LABELS = ("ForCausalLM", "ForMaskedLM", "LMHeadModel", "ForConditionalGeneration")
+_CLASS_LABELS = ("ForSequenceClassification", "ForImageClassification")
+
+
+def example_of(module: torch.nn.Module, batch: Any,
+               tokens: Any) -> dict[str, torch.Tensor]:
+    """An example of what a Trainer gives a network of transformers or PEFT, with
+    labels, of texts of that many tokens.
+
+    Raises Error for other modules, and without tokens for texts.
+    """
+    inner = getattr(module, "get_base_model", lambda: module)()
+    name = type(inner).__name__
+    if not hasattr(getattr(inner, "config", None), "model_type"):
+        raise Error(f"{name}: a module says nothing of its inputs; give an example as "
+                    "inputs=")
+    with torch.device("meta"):
+        batch = int(batch or BATCH)
+        inputs = inputs_of(inner, batch, int(tokens or TOKENS))
+        ids = inputs.get("input_ids")
+        if ids is not None and tokens is None:
+            raise Error(f"{name}: seq_len= is missing, the tokens of one text, or give "
+                        "an example as inputs=")
+        if ids is not None and name.endswith(_TOKEN_LABELS):
+            inputs["labels"] = inputs.get("decoder_input_ids", ids)
+        elif name.endswith(_CLASS_LABELS):
+            inputs["labels"] = torch.zeros(batch, dtype=torch.long)
+    return inputs
+
+
 def _classifies(config: Any, labels: Any) -> bool:
     """Whether labels are numbers of classes, by the rule of transformers."""
     return (getattr(config, "problem_type", "") is None

@@ -37,19 +37,26 @@ OPTIONS: dict[str, str] = {
     "quantize": 'weights of linear layers in few bits: "nf4", "nf4,double", "int8", '
                 '"gptq:4", "awq:4", "fp8"',
     "input_grad": "True: inputs of floating point require gradients in training",
-    "recompute": 'activation checkpointing: "auto", or paths of modules: "blocks.*"; '
+    "recompute": 'activation checkpointing: "auto", or paths of modules: "blocks.*", '
+                 '"blocks.*/2" (each second), "auto,save=mm|sdpa", "auto,reentrant"; '
                  "also gradient_checkpointing=True",
     "kernels": 'of other libraries instead of PyTorch\'s: "liger", "rms-norm,rope"',
     "accumulate": "batches whose gradients are added up before the optimizer runs",
     "parallel": 'how GPUs share the step: "ddp:8", "fsdp:8"',
     "link": "GB/s between GPUs, for parallel=",
     "grad": "inference without torch.no_grad()",
+    "half_weights": "under autocast=True weights are in its type, as loaded in 16 bits",
     "channels_last": "images lie in memory with their channels last",
     "foreach": "False: the optimizer takes parameters one by one",
     "fused": "True: the optimizer runs as one kernel",
     "loss_in_function": "True: a function returns the loss, as transformers' Trainer "
                         "has it, and results die before the backward pass",
+    "step_in_function": "True: a function does a whole step, and results die with it",
     "keep_result": "inference in a loop of y = net(x): the last result is kept",
+    "offload_optimizer": '"states" or "gradients": large parameters are stepped on the '
+                         "host, as torchao's CPUOffloadOptimizer does",
+    "offload_activations": "saved tensors lie on the host until the backward pass, as "
+                           "with torchtune's OffloadActivations",
     "optimizer_in_backward": "each parameter is updated, and its gradient freed, as "
                              "soon as the backward pass has made it",
     "late_zero_grad": "zero_grad() stands between forward and backward pass",
@@ -84,9 +91,10 @@ LIMITS: dict[str, str] = {
     "strict": "True: latency and energy count at their upper ends, too",
     "tight": "True: memory counts without what the allocator's cache could give back",
 }
-_SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "input_grad",
-             "keep_result", "late_zero_grad", "loss_in_function", "no_convert",
-             "optimizer_in_backward", "strict", "tight")
+_SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "half_weights",
+             "input_grad", "keep_result", "late_zero_grad", "loss_in_function",
+             "no_convert", "offload_activations", "optimizer_in_backward",
+             "step_in_function", "strict", "tight")
 # A word after a flag that is its value: a placeholder, a number, or a value's form.
 _VALUE = r"(?:'[^']*'|[A-Z][A-Z]+\b|[A-Z]\b|\S*[=\[\]0-9:*]\S*?|{words})(?=[\s,;:)'.]|$)"
 _WORDS = ("training|inference|auto|analytic|learned|pmgns|cpu|meta|off|require|none|"

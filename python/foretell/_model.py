@@ -45,17 +45,22 @@ class Opened:
     def run_json(self, words: Collection[str],
                  accept: Collection[int] = (_command.DONE,)) -> dict[str, Any]:
         """As _command.run_json; files of our own have their model's name."""
+        return self.run_document(words, accept)[1]
+
+    def run_document(self, words: Collection[str],
+                     accept: Collection[int] = (_command.DONE,)
+                     ) -> tuple[int, dict[str, Any]]:
+        """The same with the exit status."""
         try:
-            document = _command.run_json(words, accept)
+            status, document = _command.run_document(words, accept)
         except Error as error:
             raise Error(self.named(str(error)), error.code) from None
         again = f"--recompute={self.found.get('recompute')}"
         if again in words and any(NOTHING_AGAIN in error["message"]
                                   for error in document.get("errors", ())):
             # Checkpoints around frozen modules keep nothing.
-            return self.run_json([one for one in words if one != again], accept)
-        named: dict[str, Any] = self._rename(document)
-        return named
+            return self.run_document([one for one in words if one != again], accept)
+        return status, self._rename(document)
 
     def named(self, text: str) -> str:
         """The text with the model's name for the path of a file of our own."""
@@ -82,7 +87,14 @@ def _is_torch(model: Any, name: str) -> bool:
     return isinstance(value, type) and isinstance(model, value)
 
 
-def _open_path(model: Union[str, "os.PathLike[str]"], inputs: Any) -> Opened:
+def is_module(model: Any) -> bool:
+    """Whether `model` is an nn.Module; TorchScript's are some, too."""
+    return _is_torch(model, "nn.Module")
+
+
+def open_path(model: Union[str, "os.PathLike[str]"], inputs: Any) -> Opened:
+    """A path or a name that the program reads. Raises Error for inputs, which are for
+    modules."""
     path = os.fspath(model)
     if inputs is not None:
         raise Error(f"{path}: inputs are for modules in memory, got "
@@ -109,15 +121,14 @@ def _of_text(text: str, inputs: Any, options: dict[str, Any]) -> tuple[Any, Any]
 
 def _refuse_others(model: Any, inputs: Any) -> None:
     """Raises Error for what is no model, and for a module without inputs."""
-    is_module = _is_torch(model, "nn.Module")
-    if not is_module and not _is_torch(model, "export.ExportedProgram"):
+    if not is_module(model) and not _is_torch(model, "export.ExportedProgram"):
         raise Error(f"model is a {type(model).__name__}, expected an nn.Module, an "
                     "ExportedProgram, a path, or 'zoo:NAME'")
     if _is_torch(model, "jit.ScriptModule"):
         raise Error(f"{type(model).__name__}: TorchScript is read from a file: "
                     "model.save('model.pt'), then 'model.pt' in place of the model, and "
                     "input='f32[8,3,224,224]'", "unsupported")
-    if is_module and inputs is None:
+    if is_module(model) and inputs is None:
         raise Error(f"{type(model).__name__}: a module says nothing of its inputs; "
                     "give an example, e.g. torch.empty(8, 3, 224, 224), or its sizes: "
                     "(8, 3, 224, 224)")
@@ -150,9 +161,9 @@ def open_model(model: Model, inputs: Any, options: dict[str, Any],
     if isinstance(model, str):
         source, inputs = _of_text(model, inputs, options)
     if isinstance(source, (str, os.PathLike)):
-        return _open_path(source, inputs)
+        return open_path(source, inputs)
     _refuse_others(source, inputs)
-    if not _is_torch(source, "nn.Module"):
+    if not is_module(source):
         return _file_of(source, type(source).__name__, None, {})
     from ._modules import open_module  # torch takes seconds to import
 

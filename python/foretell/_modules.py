@@ -15,6 +15,7 @@ from ._export import Exported, How, export, has_batch
 from ._hollow import refuse_lazy
 from ._inputs import has_sizes, with_tensors
 from ._kept import fingerprint, kept, type_of
+from ._quantized import quantize_options
 from ._values import tensors_in
 from ._wrappers import notes_on, unwrapped
 
@@ -107,7 +108,8 @@ def open_module(module: torch.nn.Module, inputs: Any, options: Mapping[str, Any]
         exported = _exported(module, inputs, how)
         seen = exported.checkpoints
         found = {"precision": _precision(module, options),
-                 "recompute": seen.pattern if how.training else None}
+                 "recompute": seen.pattern if how.training else None,
+                 **quantize_options(unwrapped(module))}
         return to_file(exported.program, name, mode, found), seen
 
     key = (_key(inputs, how), bool(options.get("autocast")), options.get("precision"),

@@ -121,4 +121,10 @@ def folder_of_transformers(text: str) -> pathlib.Path | None:
         return None
     if os.path.isfile(os.path.join(text, CONFIG)):
         return pathlib.Path(text)
+    return cached_folder(text)
+
+
+def cached_folder(text: str) -> pathlib.Path | None:
+    """The folder of a Hub name's config.json in the local cache; None for another
+    text, and where the cache lacks it."""
     return _in_hub_cache(text) if _is_hub_name(text) else None

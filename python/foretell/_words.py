@@ -95,6 +95,12 @@ def _in_our_words(name: str, value: Any) -> dict[str, Any]:
     return _VALUES.get(ours, lambda one: {ours: one})(value)
 
 
+def said_no(options: Mapping[str, Any], ours: str) -> bool:
+    """Whether an option is False, by our name or another library's."""
+    return any(value is False and _NAMES.get(name, name) == ours
+               for name, value in options.items())
+
+
 def in_our_words(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options under this package's names and with its values.
 

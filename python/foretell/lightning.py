@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class MemoryCheck(Callback):  # type: ignore[misc]
-    """Warns (foretell.Warning) where the step will not fit; one line on stderr where
-    it will.
+    """Warns (foretell.Warning) where the step will not fit, or with `stop` raises
+    foretell.DoesNotFit; one line on stderr where it will.
 
     `device` is a name of the catalogue, else the GPU that is here; `profile` a MIG
     profile. `inputs` are those of the module's forward; else its
@@ -29,11 +29,12 @@ class MemoryCheck(Callback):  # type: ignore[misc]
     """
 
     def __init__(self, device: str | None = None, profile: str | None = None,
-                 inputs: Any = None) -> None:
+                 inputs: Any = None, stop: bool = False) -> None:
         super().__init__()
         self.device = device
         self.profile = profile
         self.inputs = inputs
+        self.stop = stop
         self.asked = False
         self.fits: bool | None = None
 
@@ -55,4 +56,5 @@ class MemoryCheck(Callback):  # type: ignore[misc]
         self.fits = warn_unless_it_fits(
             pl_module, batch if example is None else example,
             optimizer=optimizers[0] if optimizers else None, profile=self.profile,
+            accumulate=getattr(trainer, "accumulate_grad_batches", 1), stop=self.stop,
             **options)

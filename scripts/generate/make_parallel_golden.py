@@ -5,8 +5,8 @@ processes share.
     scripts/generate/make_parallel_golden.py [--out FOLDER]
 
 Networks run on the CPU, over Gloo, in two and in four processes: alone, under
-DistributedDataParallel, with ZeroRedundancyOptimizer, under fully_shard and with layers
-that parallelize_module shares by columns and rows, vocabularies too. PyTorch's
+DistributedDataParallel, with ZeroRedundancyOptimizer, under fully_shard and
+FullyShardedDataParallel and with layers that parallelize_module shares by columns and rows, vocabularies too. PyTorch's
 profiler sees every allocation of the first process from before the network is made.
 Steps are repeated until the reducer has its final buckets; of the last one are kept,
 in bytes: `standing` alive after zero_grad(), `forward` after the forward pass and the
@@ -36,7 +36,8 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.distributed.tensor import DTensor, Replicate
 from torch.distributed.tensor.parallel import (
@@ -55,6 +56,8 @@ MARK, EXCHANGE = "foretell: ", "exchange"
 GPUS = (2, 4)
 PLANS = ("ddp:{}", "ddp:{},bucket-view", "zero1:{}", "zero2:{}", "fsdp:{}", "tp:{}",
          "tp:{},vocabulary")
+# foretell splits a flat parameter row by row: as large as an even part for two.
+FLAT = ("fsdp1:2",)
 
 
 class Block(nn.Module):
@@ -208,7 +211,7 @@ class Mlp(nn.Module):
 
 
 #: Networks by name, and the plans that are wanted of them.
-NETWORKS = {"blocks": (Blocks, PLANS[:-1]), "gated": (Gated, PLANS[-2:-1]),
+NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT), "gated": (Gated, PLANS[-2:-1]),
             "language": (Language, PLANS[-1:]), "tied": (Tied, PLANS[-1:]),
             "placed": (Placed, PLANS[-2:-1]),
             "mlp": (Mlp, PLANS[:-2])}
@@ -270,6 +273,10 @@ def prepare(network, plan, mesh):
             network, gradient_as_bucket_view=plan.endswith("bucket-view"))
     elif kind in ("zero2", "fsdp"):
         network = shard(network, mesh, kind == "fsdp")
+    elif kind == "fsdp1":
+        network = FullyShardedDataParallel(
+            network, auto_wrap_policy=ModuleWrapPolicy({Block}),
+            device_id=torch.device("cpu"))
     elif kind == "tp":
         network = share_layers(network, mesh, plan.endswith("vocabulary"))
         return network, Optimizers(network.parameters(), **settings)
@@ -363,6 +370,7 @@ def mark_exchanges():
     """fully_shard looks them up in the module at each call."""
     dist.all_gather_single = marked(dist.all_gather_single)
     dist.reduce_scatter_single = marked(dist.reduce_scatter_single)
+    dist.all_gather = marked(dist.all_gather)
 
 
 def work(rank, gpus, port, path):
@@ -377,7 +385,8 @@ def work(rank, gpus, port, path):
     alone = ("",) if gpus == GPUS[0] else ()
     rows = [{"network": name, "plan": plan.format(gpus),
              **least(make, plan.format(gpus), mesh)}
-            for name, (make, plans) in NETWORKS.items() for plan in alone + plans]
+            for name, (make, plans) in NETWORKS.items() for plan in alone + plans
+            if plan not in FLAT or gpus == GPUS[0]]
     if rank == 0:
         write(path, rows)
     dist.destroy_process_group()

@@ -52,6 +52,13 @@ column names. *Passed* and *refused* count the cases made for the operator,
 those of its function body included. A refused case ends with an error that
 names the operator or element type that foretell lacks; no case gives a wrong
 result.
+
+A quantised file runs as eager PyTorch could: weights stay packed, 4-bit ones in half a
+byte. Blocks and numbers of less than 8 bits (`MatMulNBits`, `DequantizeLinear` with
+`block_size` or INT4) are unpacked by one kernel into a temporary of the activations'
+type, as `--quantize awq` does, and the plain layer multiplies by it. Operators on 8-bit
+activations dequantise, compute and quantise again. onnxruntime's kernels on codes are
+not predicted.
 """
 
 

@@ -14,6 +14,7 @@ why it has not. What the sources' own code does, by their files:
   and cross entropy and, over quantized weights, LoRA's products; `liger` in addition
   the head with its loss. Where `bf16` is on under FSDP, accelerate 1.0.1 casts trained
   shards to FP32 (`prepare_model`): Mistral-7B on two GPUs peaks at five FP32 shards.
+  transformers 4.44 to 4.48 checkpoints with use_reentrant=True.
 * fitcheck-llm 0.3.1, scripts/measure.py: one step after a warm-up on random tokens,
   labels are the tokens; peft without dropout, adapters in FP32, over nf4 after
   `prepare_model_for_kbit_training`; no autocast; process is reserved memory plus the
@@ -26,6 +27,9 @@ why it has not. What the sources' own code does, by their files:
   BitsandbytesPrecision quantizes every linear layer, the head too; bitsandbytes 0.41
   and 0.42 keep a 4-bit layer's input. Texts are shorter than config_hub's cut of 512
   tokens.
+* canifinetune 0.4.1, bench/runner.py: a plain loop, whose results live through the
+  backward pass, over nf4 after `prepare_model_for_kbit_training`; its autocast is of a
+  later version than the rows.
 * peft 5d602fd, method_comparison/MetaMathQA: reserved memory; texts up to 768 tokens.
 """
 
@@ -87,9 +91,9 @@ class Recipe:
 
 RECIPES = {
     "fms-acceleration": Recipe(nested=True, dropout=0.1, is_trainer=True),
-    "fitcheck": Recipe(kbit=True),
-    "vramcalc": Recipe(flags=("--set-to-none", "off")),
-    "canifinetune": Recipe(kbit=True, is_trainer=True),
+    "fitcheck": Recipe(kbit=True, flags=("--step-in-function",)),
+    "vramcalc": Recipe(flags=("--set-to-none", "off", "--step-in-function")),
+    "canifinetune": Recipe(kbit=True),
     "litgpt": Recipe(nf4=",keep-input,skip=^$", dropout=0.05, half_adapters=True,
                      flags=("--accumulate", "2"), chunk=128),
     "axolotl": Recipe(half_adapters=True, is_trainer=True),
@@ -137,9 +141,11 @@ class Program:
 def is_kbit(run, recipe):
     """Whether peft's prepare_model_for_kbit_training held the rest in FP32.
 
-    fms-acceleration's own copy of it casts nothing; its baseline leaves it to trl.
+    fms-acceleration's own copy of it casts nothing; its baseline leaves it to trl, which
+    leaves it out for weights that FSDP loads on the CPU (`is_sharded_qlora`).
     """
-    return run.method == "qlora" and (recipe.kbit or "baseline" in run.facts["kernels"])
+    is_baseline = "baseline" in run.facts["kernels"] and run.gpus == 1
+    return run.method == "qlora" and (recipe.kbit or is_baseline)
 
 
 def lora_flag(run, recipe, program):
@@ -178,14 +184,25 @@ def half_of(row):
     return "bf16" if row["precision"].startswith("bf") else "fp16"
 
 
-def precision_flags(row, gpus, method):
-    """Half-precision weights under autocast are asked for as without it.
+def precision_flags(row, run):
+    """Under autocast on one GPU, weights were loaded in 16 bits. Shards are asked for
+    without it: they differ in what norms and losses keep."""
+    if "amp" not in row["precision"] or run.gpus > 1:
+        return "--precision", half_of(row)
+    return "--precision", half_of(row), "--autocast", "--half-weights"
 
-    They differ in what norms and losses keep. Sharded weights that are trained under it
-    are in FP32.
-    """
-    amp = "amp" in row["precision"] and gpus > 1 and method == "full"
-    return "--precision", half_of(row), *(("--autocast",) if amp else ())
+
+def parallel_flags(row, run):
+    """Sharded weights that are trained under autocast are in FP32, and accelerate's
+    MixedPrecision reduces gradients in the half."""
+    if run.gpus == 1:
+        return ()
+    words = [f"fsdp1:{run.gpus}"]
+    if "amp" in row["precision"] and run.method == "full":
+        words.append("fp32-shards")
+    if run.facts["checkpointing"]:
+        words.append("reentrant")
+    return "--parallel", ",".join(words)
 
 
 def environment_flags(version):
@@ -230,8 +247,8 @@ def wished_fields(run, row):
         yield "upcast_logits=true"
     if version and version < (4, 49):
         yield "shift_logits=true"
-    # fitcheck copies keys and values before fused attention, too.
-    is_old = run.source == "fitcheck" or version and version < (4, 54)
+    # These copy keys and values before fused attention, too.
+    is_old = run.source in ("fitcheck", "litgpt") or version and version < (4, 54)
     if is_old and not attention:
         yield "repeat_kv=true"
     if "PowerLM" in run.model:
@@ -265,7 +282,7 @@ def command(run, row, recipe, network, program):
     words = ["predict", f"zoo:{network}", "--json", "--batch", row["batch_per_gpu"],
              "--seq-len", row["seq_len"], "--device",
              finetuning_networks.DEVICES[row["device"]],
-             *precision_flags(row, run.gpus, run.method),
+             *precision_flags(row, run),
              *environment_flags(row["torch"])]
     if run.method != "inference":
         words += ["--mode", "training", *(recipe.flags if run.gpus == 1 else ()),
@@ -279,8 +296,7 @@ def command(run, row, recipe, network, program):
         words += ["--recompute", "auto"]
     if "fused" in row.get("optimizer", ""):
         words += ["--fused", "on"]
-    if run.gpus > 1:
-        words += ["--parallel", f"fsdp1:{run.gpus}"]
+    words += parallel_flags(row, run)
     chunks = ("--kernels", "chunked-cross-entropy:2")
     if recipe.chunk and program.knows(chunks):
         rows = run.facts["batch"] * run.facts["tokens"]

@@ -45,6 +45,22 @@ VERDICTS = "OOM yes-no"
 VARIANT = "tests a diagnosis"
 # The commands name cuda12-lazy where no environment was near.
 STOPGAP, EARLY, FIRST_WITH_CUDA11 = "cuda12-lazy", "cuda10", (1, 8)
+# What the commands do not say, for want of a flag when they were written, by the
+# beginning of a report's name: what the sources' own loops do.
+LOOPS = {
+    # zero_grad() stands between forward and backward pass (pytorch-memory-optim).
+    "raschka-": "--late-zero-grad",
+    # utils/torch_utils.py, profile(): x.requires_grad = True.
+    "yolov5": "--input-grad",
+    # The loop holds the last graph while it makes the next.
+    "sd21-vae-grad": "--keep-result",
+    # transformers' Trainer: fms-acceleration, peft#675.
+    "mistral-": "--loss-in-function",
+    "PowerLM-": "--loss-in-function",
+    "mixtral-": "--loss-in-function",
+    "santacoder-": "--loss-in-function",
+    "roberta-large-": "--loss-in-function",
+}
 KINDS = ("nvidia-smi, PyTorch 2", "nvidia-smi, older", "nvidia-smi, FSDP", "reserved",
          "allocated", "step time", "inference time")
 
@@ -93,7 +109,8 @@ def words_of(row):
     version = tuple(map(int, row["torch"].split("."))) if row["torch"] else ()
     if version and version < FIRST_WITH_CUDA11:
         words = [EARLY if word == STOPGAP else word for word in words]
-    return words
+    loop = [flag for name, flag in LOOPS.items() if row["id"].startswith(name)]
+    return [*words, *(flag for flag in loop if flag not in words)]
 
 
 def why_not(row):

@@ -37,4 +37,9 @@ constexpr std::int64_t RoundUp(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+/// `value` / `divisor` (> 0), rounded up.
+constexpr std::int64_t CeilDiv(std::int64_t value, std::int64_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
+
 }  // namespace foretell

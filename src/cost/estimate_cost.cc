@@ -250,7 +250,7 @@ CostEstimate cost::EstimateAtFullClock(const LaunchedStep& step,
                                        const DeviceSpec& device,
                                        const CostOptions& options) {
   return EstimateOn(step, MakeMachine(device, options),
-                    step.links.empty() ? 0 : LinkGbS(device, options));
+                    LinkGbS(device, options, step.links));
 }
 
 CostEstimate cost::EstimateLaunched(const LaunchedStep& step,

@@ -143,7 +143,7 @@ Library LibraryOf(MatrixUnit unit, const GemmShape& shape, double flops_per_us,
     case MatrixUnit::kTensorCore:
       return {kTensorCoreTiles, 16, TensorStartDepth(flops_per_us, machine)};
     case MatrixUnit::kTensorConvolution:
-      return {kTensorConvolutionTiles, 16, 0};
+      return {kTensorConvolutionTiles, shape.divides ? 256.0 : 16.0, 0};
     case MatrixUnit::kSimt:
       if (machine.HasNewerTensorCores()) return WideSimtLibrary(shape);
       if (shape.batch > 1) return {kSimtBatchTiles, 16, 0};

@@ -13,6 +13,9 @@ struct GemmShape {
   /// Loads that each element of an operand takes: below 1 for vectors of
   /// elements; 0 where loading never holds up a product.
   double loads = 0;
+  /// Sums over many images: divided until all multiprocessors have a part, as
+  /// cuDNN 7 does not on a V100 (DeepBench).
+  bool divides = false;
 
   double Macs() const { return batch * m * n * k; }
 };

@@ -8,6 +8,7 @@
 #include "src/cost/depthwise.h"
 #include "src/cost/float_convolution.h"
 #include "src/cost/gemm.h"
+#include "src/cost/gradient_time.h"
 #include "src/cost/roofline.h"
 #include "src/cost/row_passes.h"
 #include "src/cost/tensor_convolution.h"
@@ -135,11 +136,16 @@ double LoadsPerElement(const Kernel& kernel) {
 
 GemmShape ShapeOf(const Kernel& kernel, const Machine& machine) {
   const double positions = Real(kernel.positions);
-  if (kernel.groups > 0 && IsBatchedProduct(kernel, machine)) {
+  const bool is_weights = kernel.pass == ProductPass::kWeightGradient;
+  if (kernel.groups > 0 && !is_weights && IsBatchedProduct(kernel, machine)) {
     return {Real(kernel.m) / positions, positions, Real(kernel.n),
             Real(kernel.k)};
   }
-  return {Real(kernel.batch), Real(kernel.m), Real(kernel.n), Real(kernel.k)};
+  return {.batch = Real(kernel.batch),
+          .m = Real(kernel.m),
+          .n = Real(kernel.n),
+          .k = Real(kernel.k),
+          .divides = is_weights && machine.HasTf32Units()};
 }
 
 /// Time of the product; a kernel whose sizes are unknown runs at the peak.
@@ -151,7 +157,7 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
   if (IsDepthwise(kernel.kernel_class)) {
     return kernel.pass == ProductPass::kForward
                ? DepthwiseLoopUs(kernel, machine)
-               : at_peak_us;
+               : DepthwiseGradientUs(kernel, machine);
   }
   GemmShape shape = ShapeOf(kernel, machine);
   if (!(shape.Macs() > 0)) return at_peak_us;
@@ -224,8 +230,10 @@ KernelTime TimeOf(const Kernel& kernel, const Machine& machine) {
   KernelTime time = {.launch_us = Real(kernel.launches) * floor_us,
                      .traffic_us = roofline.memory_us};
   const double traffic_us = TrafficUs(kernel, machine);
-  time.memory_us = std::max(
-      {traffic_us, roofline.serial_us, LoopUs(kernel, machine, traffic_us)});
+  time.memory_us = IsGradientLoop(kernel.loop)
+                       ? GradientUs(kernel, machine)
+                       : std::max({traffic_us, roofline.serial_us,
+                                   LoopUs(kernel, machine, traffic_us)});
   time.conversion_us = ConversionUs(kernel, machine);
   if (kernel.macs == 0) return time;
   time.at_peak_us =

@@ -21,6 +21,14 @@
 // sender's; the receiver waits for it. Left out: NVLink SHARP, by which
 // all-reduces of H100s are faster than a ring, the multiprocessors that NCCL
 // takes away from other kernels, and networks between machines.
+//
+// The host is reached over PCIe: 3.0 up to compute capability 7.5, 4.0 for
+// 8.x, 5.0 since 9.0, x16 unless the device's own link is PCIe and narrower
+// (data sheets of these GPUs; PCI-SIG: 8, 16, 32 GT/s a lane, 128b/130b). An
+// optimizer on the host reads the parameter, its gradient and states, and
+// writes all but the gradient, at the bandwidth of two channels of DDR4-3200.
+// torchao's README (optim/, Ryzen 5600, 1.1 billion parameters in BF16) has
+// 0.25 s more per step; this formula is 0.31 s without what the GPU saves.
 
 namespace foretell::cost {
 namespace {
@@ -31,6 +39,10 @@ constexpr double kReachedShareOfLink = 0.8;
 /// An all-reduce of 8 bytes over eight GPUs, 14 hops, takes 42 us
 /// (NVIDIA/nccl, issue 1530).
 constexpr double kHopUs = 3;
+
+/// Two channels of 64 bits at 3,200 MT/s (JEDEC JESD79-4).
+constexpr double kHostMemoryGbS = 51.2;
+constexpr double kPcie3GbS = 15.75;  ///< x16; each generation doubles it.
 
 struct RingRow {
   std::string_view target;
@@ -59,6 +71,30 @@ LinkUse UseOf(const Collective& collective) {
           .waits_for = {}};
 }
 
+/// Of the tensor that the node reads or makes, kBytesAttribute if it states
+/// them.
+LinkUse UseOfHost(const OperatorGraph& graph, const Node& node) {
+  const ValueId value =
+      node.inputs.empty() ? node.outputs.front() : node.inputs.front();
+  const auto bytes = static_cast<double>(
+      node.Int(kBytesAttribute, graph.value(value).type.Bytes()));
+  const auto states = static_cast<double>(node.Int(kStatesAttribute, 0));
+  const double moved =
+      node.target == kStepOnHost ? (3 + 2 * states) * bytes : 0;
+  return {.bytes = bytes,
+          .hops = 0,
+          .waits_for = {},
+          .is_of_host = true,
+          .host_us = moved / (kBytesPerUsPerGbS * kHostMemoryGbS)};
+}
+
+double HostLinkGbS(const DeviceSpec& device) {
+  const double pcie = kPcie3GbS * (device.compute_capability >= 90   ? 4
+                                   : device.compute_capability >= 80 ? 2
+                                                                     : 1);
+  return device.link_gb_s > 0 ? std::min(pcie, device.link_gb_s) : pcie;
+}
+
 }  // namespace
 
 std::vector<LinkUse> LinkUses(const OperatorGraph& graph) {
@@ -69,11 +105,13 @@ std::vector<LinkUse> LinkUses(const OperatorGraph& graph) {
   std::vector<LinkUse> uses;
   for (const Node& node : graph.nodes()) {
     const std::optional<Collective> collective = CollectiveOf(node);
-    uses.push_back(collective ? UseOf(*collective) : LinkUse{});
+    uses.push_back(collective       ? UseOf(*collective)
+                   : IsOfHost(node) ? UseOfHost(graph, node)
+                                    : LinkUse{});
     for (const ValueId input : node.inputs) {
       const NodeId producer = graph.value(input).producer;
       if (producer == kNone) continue;
-      if (collective || is_exchange(graph.node(producer))) {
+      if (is_exchange(node) || is_exchange(graph.node(producer))) {
         uses.back().waits_for.push_back(producer);
       }
     }
@@ -83,11 +121,18 @@ std::vector<LinkUse> LinkUses(const OperatorGraph& graph) {
 
 double LinkUs(const LinkUse& use, double gb_s) {
   if (use.bytes <= 0) return 0;
-  return use.bytes / (kReachedShareOfLink * kBytesPerUsPerGbS * gb_s) +
-         kHopUs * use.hops;
+  return std::max(use.host_us,
+                  use.bytes / (kReachedShareOfLink * kBytesPerUsPerGbS * gb_s) +
+                      kHopUs * use.hops);
 }
 
-double LinkGbS(const DeviceSpec& device, const CostOptions& options) {
+double LinkGbS(const DeviceSpec& device, const CostOptions& options,
+               const std::vector<LinkUse>& uses) {
+  if (uses.empty()) return 0;
+  const bool is_between_gpus = std::ranges::any_of(
+      uses,
+      [](const LinkUse& use) { return use.bytes > 0 && !use.is_of_host; });
+  if (!is_between_gpus) return HostLinkGbS(device);
   if (options.link_gb_s > 0) return options.link_gb_s;
   if (device.link_gb_s > 0) return device.link_gb_s;
   throw Error(ErrorCode::kInvalidArgument,

@@ -8,11 +8,13 @@
 
 namespace foretell::cost {
 
-/// Use of the link between GPUs by a node.
+/// Use of the link between GPUs, or to the host, by a node.
 struct LinkUse {
   double bytes = 0;  ///< Bytes that every GPU sends; 0: not an exchange.
   double hops = 0;   ///< Hops from GPU to GPU, one after another.
   std::vector<NodeId> waits_for;  ///< NodeCost::waits_for.
+  bool is_of_host = false;        ///< The link is the host's.
+  double host_us = 0;  ///< At least this long: the host computes meanwhile.
 };
 
 /// By node; empty without exchanges.
@@ -21,8 +23,10 @@ std::vector<LinkUse> LinkUses(const OperatorGraph& graph);
 /// Microseconds of an exchange at `gb_s`, 10^9 bytes per second one way.
 double LinkUs(const LinkUse& use, double gb_s);
 
-/// The link of `options`, else of the device. Throws Error(kInvalidArgument)
-/// if neither has one.
-double LinkGbS(const DeviceSpec& device, const CostOptions& options);
+/// 10^9 bytes per second one way of the link that `uses` need: between GPUs
+/// that of `options`, else of the device; 0 without any use. Throws
+/// Error(kInvalidArgument) if neither has one.
+double LinkGbS(const DeviceSpec& device, const CostOptions& options,
+               const std::vector<LinkUse>& uses);
 
 }  // namespace foretell::cost

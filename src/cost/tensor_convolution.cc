@@ -1,6 +1,8 @@
 #include "src/cost/tensor_convolution.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "src/cost/roofline.h"
 #include "src/device/compute_capability.h"
@@ -57,6 +59,7 @@ constexpr double kLargeStemShare = 0.4;
 constexpr double kNewLargeStemShare = 0.2;
 constexpr double kNewGroupedShare = 0.75;
 constexpr double kNewHalfGroupedShare = 0.58;
+constexpr double kNewWeightGradientShare = 0.42;
 constexpr std::int64_t kLargestStemWindow = 7;
 constexpr double kVolumeStemShare = 0.5;
 constexpr double kHalfStemShare = 0.5;
@@ -76,9 +79,25 @@ bool CopiesHalfImages(const Machine& machine) {
   return capability == device::kAmpereData || capability >= device::kHopper;
 }
 
+/// Elements of the window; of a gradient of the input or weight as well, which
+/// sums over other channels.
+std::int64_t TapsOf(const Kernel& kernel) {
+  const std::int64_t in = kernel.channels_in / kernel.groups;
+  const std::int64_t out = kernel.channels_out / kernel.groups;
+  switch (kernel.pass) {
+    case ProductPass::kInputGradient:
+      return kernel.k / std::max<std::int64_t>(1, out);
+    case ProductPass::kWeightGradient:
+      return kernel.n / std::max<std::int64_t>(1, in);
+    case ProductPass::kForward:
+      break;
+  }
+  return kernel.k / std::max<std::int64_t>(1, in);
+}
+
 /// Whether the window is of one element and steps over none.
 bool IsProduct(const Kernel& kernel) {
-  return kernel.k == kernel.channels_in / kernel.groups && kernel.stride == 1 &&
+  return TapsOf(kernel) == 1 && kernel.stride == 1 &&
          kernel.kernel_class != KernelClass::kTransposedConvolution;
 }
 
@@ -130,12 +149,22 @@ double StemShare(const Kernel& kernel, const Machine& machine) {
          (is_half ? kHalfStemShare : 1);
 }
 
-/// Share that a transposed convolution with a stride reaches.
+/// Share that a transposed convolution with a stride reaches; its gradients are
+/// those of a plain one.
 double StridedShare(const Kernel& kernel) {
   const bool is_strided =
       kernel.kernel_class == KernelClass::kTransposedConvolution &&
-      kernel.stride > 1;
+      kernel.stride > 1 && kernel.pass == ProductPass::kForward;
   return is_strided ? kStridedShare : 1;
+}
+
+/// Share that the gradient of a weight reaches of the rate of others: in TF32
+/// cuDNN 9.19 has kernels of Ampere's and indexed ones for it.
+double WeightGradientShare(const Kernel& kernel, const Machine& machine) {
+  const bool is_slow = kernel.pass == ProductPass::kWeightGradient &&
+                       kernel.element_bytes_in != kHalfElementBytes &&
+                       HasNewCudnn(kernel, machine);
+  return is_slow ? kNewWeightGradientShare : 1;
 }
 
 /// Share of the images that are copied.
@@ -159,8 +188,7 @@ double CopiedShare(const Kernel& kernel, const Machine& machine) {
 bool IsBatchedProduct(const Kernel& kernel, const Machine& machine) {
   constexpr std::int64_t kVectorBytes = 16;
   return HasNewCudnn(kernel, machine) && IsProduct(kernel) &&
-         !kernel.channels_last && kernel.pass == ProductPass::kForward &&
-         kernel.groups == 1 && kernel.positions > 0 &&
+         !kernel.channels_last && kernel.groups == 1 && kernel.positions > 0 &&
          kernel.positions * kernel.element_bytes_in % kVectorBytes == 0;
 }
 
@@ -173,6 +201,7 @@ double InstructionShare(const Kernel& kernel, const Machine& machine) {
 double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
   if (ArithmeticOf(kernel, machine) == Precision::kTf32) {
     return kTf32Share * StemShare(kernel, machine) * StridedShare(kernel) *
+           WeightGradientShare(kernel, machine) *
            GroupedShare(kernel, machine) * InstructionShare(kernel, machine);
   }
   const bool is_direct = kernel.channels_last && IsHalf(kernel, machine);

@@ -333,10 +333,16 @@ double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us) {
 
 double DirectLoopUs(const Kernel& kernel, const Machine& machine) {
   constexpr double kMacCycles = 0.25;
-  const bool is_direct =
+  const bool is_strided =
       kernel.kernel_class == KernelClass::kTransposedConvolution &&
-      kernel.groups > 1 && kernel.stride > 1 &&
-      kernel.element_bytes_in > kHalfElementBytes;
+      kernel.groups > 1 && kernel.stride > 1;
+  const bool is_pointwise =
+      kernel.kernel_class == KernelClass::kGroupedConvolution &&
+      kernel.pass == ProductPass::kForward &&
+      kernel.k * kernel.groups == kernel.channels_in && !kernel.channels_last &&
+      kernel.torch < kNewCudnn;
+  const bool is_direct = (is_strided || is_pointwise) &&
+                         kernel.element_bytes_in > kHalfElementBytes;
   return is_direct ? ThreadsUs(Real(kernel.macs), 0, {kMacCycles, 0}, machine)
                    : 0;
 }

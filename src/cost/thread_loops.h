@@ -12,8 +12,10 @@ namespace foretell::cost {
 /// other kernel.
 double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us);
 
-/// The same for a transposed convolution of f32 in groups with a stride, for
-/// which cuDNN falls back to direct kernels; 0 for every other one.
+/// The same for a convolution of f32 in groups, transposed with a stride or,
+/// before cuDNN 9.19 (KernelBench's ShuffleNet on an A100 and an H100), of
+/// windows of one element, for which cuDNN falls back to direct kernels; 0 for
+/// every other one.
 double DirectLoopUs(const Kernel& kernel, const Machine& machine);
 
 /// The same for PyTorch's own depthwise convolution.

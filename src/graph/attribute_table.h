@@ -381,6 +381,9 @@ inline constexpr AttributeRow kAttributeRows[] = {
      "gpus", attribute_rules::kPositive},
     {"c10d::allreduce c10d::broadcast c10d::_allgather_base "
      "c10d::_reduce_scatter_base",
+     "plan_gpus", attribute_rules::kPositive},
+    {"c10d::allreduce c10d::broadcast c10d::_allgather_base "
+     "c10d::_reduce_scatter_base",
      "bytes", attribute_rules::Between(0, kMaxTotalBytes)},
     {"c10d::allreduce c10d::broadcast c10d::_allgather_base "
      "c10d::_reduce_scatter_base",

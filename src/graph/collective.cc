@@ -6,11 +6,18 @@
 
 namespace foretell {
 
+bool IsOfHost(const Node& node) {
+  return node.target == kToHost || node.target == kFromHost ||
+         node.target == kStepOnHost;
+}
+
 std::optional<Collective> CollectiveOf(const Node& node) {
-  if (node.kind != OpKind::kCollective) return std::nullopt;
+  if (node.kind != OpKind::kCollective || IsOfHost(node)) return std::nullopt;
+  const std::int64_t gpus = node.Int(kGpusAttribute, 1);
   return Collective{.target = node.target,
                     .plan = TextOf(node, kPlanAttribute),
-                    .gpus = node.Int(kGpusAttribute, 1),
+                    .gpus = gpus,
+                    .plan_gpus = node.Int(kPlanGpusAttribute, gpus),
                     .bytes = node.Int(kBytesAttribute, 0)};
 }
 
@@ -21,7 +28,7 @@ std::vector<CollectiveGroup> GroupsOf(const OperatorGraph& graph) {
     if (!one || std::ranges::count(groups, one->plan, &CollectiveGroup::plan)) {
       continue;
     }
-    groups.push_back({.plan = std::string(one->plan), .gpus = one->gpus});
+    groups.push_back({.plan = std::string(one->plan), .gpus = one->plan_gpus});
   }
   std::ranges::stable_partition(groups, [](const CollectiveGroup& one) {
     return one.plan.starts_with("tp:") || one.plan.starts_with("pp:");

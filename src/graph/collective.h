@@ -13,6 +13,8 @@ namespace foretell {
 /// Attributes of the nodes of OpKind::kCollective.
 inline constexpr std::string_view kPlanAttribute = "plan";
 inline constexpr std::string_view kGpusAttribute = "gpus";
+/// GPUs of the plan if they are more than those of the exchange.
+inline constexpr std::string_view kPlanGpusAttribute = "plan_gpus";
 inline constexpr std::string_view kBytesAttribute = "bytes";
 
 /// The other GPU of a kSend or kReceive, from 0, and a number that a send and
@@ -41,20 +43,33 @@ inline constexpr std::string_view kBroadcast = "c10d::broadcast_";
 inline constexpr std::string_view kSend = "c10d::send";
 inline constexpr std::string_view kReceive = "c10d::recv_";
 
+/// Operators of OpKind::kCollective between the GPU and its host: a tensor goes
+/// to the host, comes back, is updated there by an optimizer and copied back.
+inline constexpr std::string_view kToHost = "offload::to_host";
+inline constexpr std::string_view kFromHost = "offload::from_host";
+inline constexpr std::string_view kStepOnHost = "offload::step";
+
+/// States per element that kStepOnHost updates.
+inline constexpr std::string_view kStatesAttribute = "states";
+
+/// True for these operators.
+bool IsOfHost(const Node& node);
+
 /// An exchange between GPUs. The node starts once its inputs are computed, and
 /// readers of its results wait for it.
 struct Collective {
   std::string_view target;  ///< One of those above.
   std::string_view plan;    ///< ToString of the ParallelSpec.
   std::int64_t gpus = 0;
+  std::int64_t plan_gpus = 0;  ///< More than `gpus` in a group of HSDP.
   /// Bytes of the whole tensor that is gathered, reduced, scattered or sent.
   std::int64_t bytes = 0;
 };
 
 /// GPUs that exchange tensors by one plan.
 struct CollectiveGroup {
-  std::string plan;  ///< As Collective.
-  std::int64_t gpus = 0;
+  std::string plan;       ///< As Collective.
+  std::int64_t gpus = 0;  ///< Collective::plan_gpus.
 };
 
 /// Every plan of the graph's exchanges once; empty for one GPU. The first is
@@ -73,7 +88,7 @@ struct SharedLayerCounts {
 /// Empty for a graph that does not share layers.
 std::optional<SharedLayerCounts> CountSharedLayers(const OperatorGraph& graph);
 
-/// Empty for a node of another kind. It refers to `node`.
+/// Empty for a node of another kind, or IsOfHost. It refers to `node`.
 std::optional<Collective> CollectiveOf(const Node& node);
 
 }  // namespace foretell

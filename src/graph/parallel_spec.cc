@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "foretell/error.h"
 #include "foretell/parallel.h"
@@ -11,45 +12,72 @@ namespace foretell {
 namespace {
 
 constexpr int kMostGpus = 65536;
-constexpr std::string_view kBucketView = "bucket-view";
-constexpr std::string_view kBlocks = "blocks=";
-constexpr std::string_view kVocabulary = "vocabulary";
-constexpr std::string_view kSchedule = "schedule=";
-constexpr std::string_view kMicroBatches = "microbatches=";
-constexpr std::string_view kSplit = "split=";
+constexpr int kMostMicroBatches = 1024;
+constexpr int kMostStagesPerGpu = 64;
 constexpr std::string_view kGpipe = "gpipe";
 constexpr std::string_view k1F1B = "1f1b";
 constexpr std::string_view kInterleaved = "interleaved:";
-constexpr int kMostMicroBatches = 1024;
-constexpr int kMostStagesPerGpu = 64;
 
 struct ParallelName {
   ParallelKind kind;
   std::string_view name;
+  bool has_replicas = false;  ///< "2x4" GPUs.
 };
 
 constexpr ParallelName kParallelNames[] = {
-    {ParallelKind::kDdp, "ddp"},     {ParallelKind::kZero1, "zero1"},
-    {ParallelKind::kZero2, "zero2"}, {ParallelKind::kFsdp, "fsdp"},
-    {ParallelKind::kFsdp1, "fsdp1"}, {ParallelKind::kTensor, "tp"},
+    {ParallelKind::kDdp, "ddp"},           {ParallelKind::kZero1, "zero1"},
+    {ParallelKind::kZero2, "zero2"},       {ParallelKind::kFsdp, "fsdp"},
+    {ParallelKind::kFsdp1, "fsdp1"},       {ParallelKind::kFsdp, "hsdp", true},
+    {ParallelKind::kFsdp1, "hsdp1", true}, {ParallelKind::kTensor, "tp"},
     {ParallelKind::kPipeline, "pp"}};
-
-std::string_view ParallelNameOf(ParallelKind kind) {
-  const auto* const row =
-      std::ranges::find(kParallelNames, kind, &ParallelName::kind);
-  return row == std::end(kParallelNames) ? "" : row->name;
-}
 
 bool HasBuckets(ParallelKind kind) {
   return kind == ParallelKind::kDdp || kind == ParallelKind::kZero1;
 }
 
-/// Reads a whole number of at most `most` into `number`.
+bool HasVocabulary(ParallelKind kind) { return kind == ParallelKind::kTensor; }
+
+bool HasStages(ParallelKind kind) { return kind == ParallelKind::kPipeline; }
+
+bool IsFsdp(ParallelKind kind) {
+  return kind == ParallelKind::kFsdp || kind == ParallelKind::kFsdp1;
+}
+
+bool IsFsdp1(ParallelKind kind) { return kind == ParallelKind::kFsdp1; }
+
+bool HasBlocks(ParallelKind kind) {
+  return kind == ParallelKind::kZero2 || IsFsdp(kind);
+}
+
+/// A word that sets a field of the plans that have it.
+struct ParallelSwitch {
+  std::string_view name;
+  bool (*has)(ParallelKind kind);
+  bool ParallelSpec::*field;
+};
+
+constexpr ParallelSwitch kParallelSwitches[] = {
+    {"bucket-view", &HasBuckets, &ParallelSpec::bucket_view},
+    {"vocabulary", &HasVocabulary, &ParallelSpec::vocabulary},
+    {"fp32-shards", &IsFsdp, &ParallelSpec::float_shards},
+    {"reentrant", &IsFsdp1, &ParallelSpec::reentrant},
+    {"orig-params", &IsFsdp1, &ParallelSpec::orig_params}};
+
+/// Reads a whole number from `least` to `most` into `number`.
 bool ReadCount(std::string_view text, int least, int most, int& number) {
   const std::optional<int> read = ParseNumber<int>(text);
   if (!read || *read < least || *read > most) return false;
   number = *read;
   return true;
+}
+
+bool ReadReduce(std::string_view text, ParallelSpec& spec) {
+  spec.reduce = ParsePrecision(text);
+  return spec.reduce && spec.reduce != Precision::kTf32;
+}
+
+std::string ReduceText(const ParallelSpec& spec) {
+  return spec.reduce ? std::string(PrecisionName(*spec.reduce)) : "";
 }
 
 bool ReadSchedule(std::string_view text, ParallelSpec& spec) {
@@ -64,51 +92,109 @@ bool ReadSchedule(std::string_view text, ParallelSpec& spec) {
                    spec.stages_per_gpu);
 }
 
-bool ReadPipelineOption(std::string_view word, ParallelSpec& spec) {
-  if (word.starts_with(kSchedule)) {
-    return ReadSchedule(word.substr(kSchedule.size()), spec);
+std::string ScheduleText(const ParallelSpec& spec) {
+  switch (spec.schedule) {
+    case PipelineSchedule::k1F1B:
+      return "";
+    case PipelineSchedule::kGpipe:
+      return std::string(kGpipe);
+    case PipelineSchedule::kInterleaved:
+      return fmt::format("{}{}", kInterleaved, spec.stages_per_gpu);
   }
-  if (word.starts_with(kMicroBatches)) {
-    return ReadCount(word.substr(kMicroBatches.size()), 1, kMostMicroBatches,
-                     spec.micro_batches);
-  }
-  if (!word.starts_with(kSplit)) return false;
-  spec.split = word.substr(kSplit.size());
-  return !spec.split.empty();
+  return "";
 }
+
+bool ReadMicroBatches(std::string_view text, ParallelSpec& spec) {
+  return ReadCount(text, 1, kMostMicroBatches, spec.micro_batches);
+}
+
+std::string MicroBatchesText(const ParallelSpec& spec) {
+  return spec.micro_batches > 0 ? fmt::format("{}", spec.micro_batches) : "";
+}
+
+template <std::string ParallelSpec::*field>
+bool ReadPath(std::string_view text, ParallelSpec& spec) {
+  spec.*field = text;
+  return !text.empty();
+}
+
+template <std::string ParallelSpec::*field>
+std::string PathText(const ParallelSpec& spec) {
+  return spec.*field;
+}
+
+/// "name=" and a value, of the plans that have it.
+struct ParallelValue {
+  std::string_view name;
+  bool (*has)(ParallelKind kind);
+  bool (*read)(std::string_view text, ParallelSpec& spec);
+  std::string (*text)(const ParallelSpec& spec);  ///< Empty by default.
+};
+
+constexpr ParallelValue kParallelValues[] = {
+    {"reduce=", &IsFsdp, &ReadReduce, &ReduceText},
+    {"blocks=", &HasBlocks, &ReadPath<&ParallelSpec::blocks>,
+     &PathText<&ParallelSpec::blocks>},
+    {"schedule=", &HasStages, &ReadSchedule, &ScheduleText},
+    {"microbatches=", &HasStages, &ReadMicroBatches, &MicroBatchesText},
+    {"split=", &HasStages, &ReadPath<&ParallelSpec::split>,
+     &PathText<&ParallelSpec::split>}};
 
 /// Whether `word` is an option of the spec's kind, which it then has.
 bool ReadOption(std::string_view word, ParallelSpec& spec) {
-  if (HasBuckets(spec.kind) && word == kBucketView) {
-    spec.bucket_view = true;
-    return true;
+  for (const ParallelSwitch& row : kParallelSwitches) {
+    if (word == row.name) return spec.*row.field = row.has(spec.kind);
   }
-  if (spec.kind == ParallelKind::kTensor && word == kVocabulary) {
-    spec.vocabulary = true;
-    return true;
+  for (const ParallelValue& row : kParallelValues) {
+    if (!word.starts_with(row.name)) continue;
+    return row.has(spec.kind) && row.read(word.substr(row.name.size()), spec);
   }
-  if (spec.kind == ParallelKind::kPipeline) {
-    return ReadPipelineOption(word, spec);
+  return false;
+}
+
+std::string OptionsText(const ParallelSpec& spec) {
+  std::string text;
+  for (const ParallelSwitch& row : kParallelSwitches) {
+    if (spec.*row.field) text += fmt::format(",{}", row.name);
   }
-  if (!ShardsParameters(spec) || !word.starts_with(kBlocks)) return false;
-  spec.blocks = word.substr(kBlocks.size());
-  return !spec.blocks.empty();
+  for (const ParallelValue& row : kParallelValues) {
+    const std::string value = row.text(spec);
+    if (!value.empty()) text += fmt::format(",{}{}", row.name, value);
+  }
+  return text;
+}
+
+/// `text` up to `separator`, which is cut off it with that; all of it without
+/// one.
+std::string_view CutWord(std::string_view& text, char separator) {
+  const std::size_t end = std::min(text.find(separator), text.size());
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return word;
+}
+
+/// "8", or of replicas "2x4".
+bool ReadGpus(std::string_view text, bool has_replicas, ParallelSpec& spec) {
+  if (has_replicas &&
+      !ReadCount(CutWord(text, 'x'), 2, kMostGpus / 2, spec.replicas)) {
+    return false;
+  }
+  int group = 0;
+  if (!ReadCount(text, 2, kMostGpus / spec.replicas, group)) return false;
+  spec.gpus = spec.replicas * group;
+  return true;
 }
 
 std::optional<ParallelSpec> ReadSpec(std::string_view text) {
-  std::size_t comma = std::min(text.find(','), text.size());
-  const std::string_view head = text.substr(0, comma);
-  const std::size_t colon = std::min(head.find(':'), head.size());
-  const auto* const row = std::ranges::find(
-      kParallelNames, head.substr(0, colon), &ParallelName::name);
-  if (row == std::end(kParallelNames) || colon == head.size()) return {};
-  const std::optional<int> gpus = ParseNumber<int>(head.substr(colon + 1));
-  if (!gpus || *gpus < 2 || *gpus > kMostGpus) return {};
-  ParallelSpec spec{.kind = row->kind, .gpus = *gpus};
-  while (comma < text.size()) {
-    const std::size_t next = std::min(text.find(',', comma + 1), text.size());
-    if (!ReadOption(text.substr(comma + 1, next - comma - 1), spec)) return {};
-    comma = next;
+  if (text.ends_with(',')) return {};
+  std::string_view head = CutWord(text, ',');
+  const auto* const row = std::ranges::find(kParallelNames, CutWord(head, ':'),
+                                            &ParallelName::name);
+  if (row == std::end(kParallelNames)) return {};
+  ParallelSpec spec{.kind = row->kind};
+  if (!ReadGpus(head, row->has_replicas, spec)) return {};
+  while (!text.empty()) {
+    if (!ReadOption(CutWord(text, ','), spec)) return {};
   }
   return spec;
 }
@@ -120,7 +206,18 @@ bool Combine(const ParallelSpec& model, const ParallelSpec& data) {
            model.kind == ParallelKind::kPipeline;
   }
   return model.kind == ParallelKind::kTensor && !model.vocabulary &&
-         ShardsParameters(data);
+         HasBlocks(data.kind);
+}
+
+/// The options of plans by which groups share a step.
+void CopyDataOptions(const ParallelSpec& from, ParallelSpec& to) {
+  to.replicas = from.replicas;
+  to.bucket_view = from.bucket_view;
+  to.blocks = from.blocks;
+  to.float_shards = from.float_shards;
+  to.reduce = from.reduce;
+  to.reentrant = from.reentrant;
+  to.orig_params = from.orig_params;
 }
 
 /// One plan, or one of a group and one of groups with a plus between them.
@@ -131,26 +228,9 @@ std::optional<ParallelSpec> ReadPlans(std::string_view text) {
   const std::optional<ParallelSpec> data = ReadSpec(text.substr(plus + 1));
   if (!data || !Combine(*spec, *data)) return {};
   spec->data = data->kind;
-  spec->replicas = data->gpus;
-  spec->bucket_view = data->bucket_view;
-  spec->blocks = data->blocks;
+  spec->copies = data->gpus;
+  CopyDataOptions(*data, *spec);
   return spec;
-}
-
-std::string PipelineOptions(const ParallelSpec& spec) {
-  std::string text;
-  if (spec.schedule == PipelineSchedule::kGpipe) {
-    text += fmt::format(",{}{}", kSchedule, kGpipe);
-  }
-  if (spec.schedule == PipelineSchedule::kInterleaved) {
-    text +=
-        fmt::format(",{}{}{}", kSchedule, kInterleaved, spec.stages_per_gpu);
-  }
-  if (spec.micro_batches > 0) {
-    text += fmt::format(",{}{}", kMicroBatches, spec.micro_batches);
-  }
-  if (!spec.split.empty()) text += fmt::format(",{}{}", kSplit, spec.split);
-  return text;
 }
 
 }  // namespace
@@ -159,26 +239,20 @@ ParallelSpec ModelPart(const ParallelSpec& spec) {
   if (spec.data == ParallelKind::kOneGpu) return spec;
   ParallelSpec part = spec;
   part.data = ParallelKind::kOneGpu;
-  part.replicas = 1;
-  part.bucket_view = false;
-  part.blocks.clear();
+  part.copies = 1;
+  CopyDataOptions({}, part);
   return part;
 }
 
 ParallelSpec DataPart(const ParallelSpec& spec) {
   if (spec.data == ParallelKind::kOneGpu) return {};
-  return {.kind = spec.data,
-          .gpus = spec.replicas,
-          .bucket_view = spec.bucket_view,
-          .blocks = spec.blocks};
+  ParallelSpec part{.kind = spec.data, .gpus = spec.copies};
+  CopyDataOptions(spec, part);
+  return part;
 }
 
 bool ShardsParameters(const ParallelSpec& spec) {
-  const auto shards = [](ParallelKind kind) {
-    return kind == ParallelKind::kZero2 || kind == ParallelKind::kFsdp ||
-           kind == ParallelKind::kFsdp1;
-  };
-  return shards(spec.kind) || shards(spec.data);
+  return HasBlocks(spec.kind) || HasBlocks(spec.data);
 }
 
 int MicroBatchesOf(const ParallelSpec& spec) {
@@ -191,17 +265,23 @@ bool SharesInference(const ParallelSpec& spec) {
          spec.data == ParallelKind::kOneGpu;
 }
 
+int ShardGroup(const ParallelSpec& spec) { return spec.gpus / spec.replicas; }
+
 std::string ToString(const ParallelSpec& spec) {
   if (spec.kind == ParallelKind::kOneGpu) return "";
   if (spec.data != ParallelKind::kOneGpu) {
     return fmt::format("{}+{}", ToString(ModelPart(spec)),
                        ToString(DataPart(spec)));
   }
-  std::string text = fmt::format("{}:{}", ParallelNameOf(spec.kind), spec.gpus);
-  if (spec.bucket_view) text += fmt::format(",{}", kBucketView);
-  if (!spec.blocks.empty()) text += fmt::format(",{}{}", kBlocks, spec.blocks);
-  if (spec.vocabulary) text += fmt::format(",{}", kVocabulary);
-  return text + PipelineOptions(spec);
+  const bool has_replicas = spec.replicas > 1;
+  std::string text;
+  for (const ParallelName& row : kParallelNames) {
+    if (row.kind == spec.kind && row.has_replicas == has_replicas) {
+      text = fmt::format("{}:", row.name);
+    }
+  }
+  if (has_replicas) text += fmt::format("{}x", spec.replicas);
+  return text + fmt::format("{}", ShardGroup(spec)) + OptionsText(spec);
 }
 
 ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
@@ -210,14 +290,16 @@ ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
   throw Error(
       ErrorCode::kInvalidArgument,
       fmt::format("{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N, "
-                  "fsdp1:N, tp:N or pp:N with 2 to {} GPUs; optionally, ddp:N "
-                  "and zero1:N with ',{}', zero2:N, fsdp:N and fsdp1:N with "
-                  "',{}PATH', tp:N with ',{}', pp:N with ',{}{}|{}|{}2', "
-                  "',{}8', ',{}PATH:PATH'; then, tp:N and pp:N with '+ddp:N', "
-                  "tp:N with '+zero2:N', '+fsdp:N' or '+fsdp1:N'",
-                  flag, text, kMostGpus, kBucketView, kBlocks, kVocabulary,
-                  kSchedule, kGpipe, k1F1B, kInterleaved, kMicroBatches,
-                  kSplit));
+                  "fsdp1:N, hsdp:MxN, hsdp1:MxN, tp:N or pp:N with 2 to {} "
+                  "GPUs; optionally, ddp and zero1 with ',bucket-view', tp "
+                  "with ',vocabulary', zero2, fsdp, fsdp1, hsdp and hsdp1 with "
+                  "',blocks=PATH', all of these but zero2 with ',fp32-shards' "
+                  "and ',reduce=fp32', bf16 or fp16, fsdp1 and hsdp1 with "
+                  "',reentrant' and ',orig-params', pp with "
+                  "',schedule={}|{}|{}2', ',microbatches=8' and "
+                  "',split=PATH:PATH'; then, tp and pp with '+ddp:N', tp with "
+                  "'+' and a plan that has blocks",
+                  flag, text, kMostGpus, k1F1B, kGpipe, kInterleaved));
 }
 
 }  // namespace foretell

@@ -20,6 +20,7 @@
 #include "foretell/error.h"
 #include "src/graph/copy_calls.h"
 #include "src/graph/recompute_plan.h"
+#include "src/graph/recompute_spec.h"
 
 namespace foretell {
 namespace {
@@ -94,7 +95,8 @@ class Rewriter {
     }
     for (std::size_t i = 0; i < death_.size(); ++i) {
       if (plan_.early_death[i] != kNever) death_[i] = plan_.early_death[i];
-      if (death_[i] != lives_[i].death) {
+      if (plan_.freed_again[i] != kNone) death_[i] = kNever;
+      if (death_[i] != lives_[i].death && death_[i] != kNever) {
         late_[IndexOf(death_[i])].push_back(static_cast<StorageId>(i));
       }
     }
@@ -182,25 +184,39 @@ class Rewriter {
     return birth >= block.first && birth <= block.last;
   }
 
+  bool IsKept(StorageId storage) const {
+    return plan_.is_kept[IndexOf(lives_[IndexOf(storage)].birth)];
+  }
+
   void Recompute(const RecomputedBlock& block) {
     const std::vector<ValueId> values = value_of_;
     std::vector<StorageId> born;
     for (NodeId id = block.first; id <= block.stop; ++id) {
       const std::vector<MemoryEvent> events = EventsOf(id);
-      for (const MemoryEvent& event : events) {
-        if (event.kind == Kind::kAllocate) born.push_back(Copy(event.storage));
+      if (!plan_.is_kept[IndexOf(id)]) {
+        for (const MemoryEvent& event : events) {
+          if (event.kind == Kind::kAllocate) {
+            born.push_back(Copy(event.storage));
+          }
+        }
+        if (block.reader >= first_) AddNode(id, Phase::kBackward);
       }
-      if (block.reader >= first_) AddNode(id, Phase::kBackward);
       PlayAgain(block, events);
     }
-    for (const StorageId storage : born) {
-      if (block.saved.contains(storage)) continue;
-      if (lives_[IndexOf(storage)].death > block.stop) {
-        builder_.Free(storage_of_[IndexOf(storage)], Current());
-      }
-      storage_of_[IndexOf(storage)] = storage;
-    }
+    for (const StorageId storage : born) Release(block, storage);
     Restore(values);
+  }
+
+  /// The copy of what the second run made.
+  void Release(const RecomputedBlock& block, StorageId storage) {
+    if (block.saved.contains(storage)) return;
+    const StorageId copy = storage_of_[IndexOf(storage)];
+    if (block.results.contains(storage)) {
+      late_[IndexOf(block.end)].push_back(copy);
+    } else if (lives_[IndexOf(storage)].death > block.stop) {
+      builder_.Free(copy, Current());
+    }
+    storage_of_[IndexOf(storage)] = storage;
   }
 
   /// Adds a storage to be used instead of `storage`, which is returned.
@@ -213,7 +229,11 @@ class Rewriter {
   void PlayAgain(const RecomputedBlock& block,
                  const std::vector<MemoryEvent>& events) {
     for (const MemoryEvent& event : events) {
-      if (!IsOwn(block, event.storage)) continue;
+      if (plan_.freed_again[IndexOf(event.storage)] != kNone) {
+        if (event.kind == Kind::kFree) builder_.Free(event.storage, Current());
+        continue;
+      }
+      if (!IsOwn(block, event.storage) || IsKept(event.storage)) continue;
       const StorageId copy = storage_of_[IndexOf(event.storage)];
       event.kind == Kind::kAllocate ? builder_.Allocate(copy, Current())
                                     : builder_.Free(copy, Current());
@@ -260,8 +280,10 @@ std::int64_t PeakOfLiveBytes(const OperatorGraph& graph) {
 
 /// Empty if there is nothing to compute again.
 std::optional<OperatorGraph> Recomputed(const OperatorGraph& graph,
-                                        const BlockOf& block_of, NodeId first) {
-  const RecomputePlan plan = PlanRecomputation(graph, block_of);
+                                        const RecomputeSpec& spec, int level,
+                                        NodeId first) {
+  const RecomputePlan plan =
+      PlanRecomputation(graph, spec, BlocksOf(spec, level));
   if (plan.blocks.empty()) return std::nullopt;
   return Rewriter(graph, plan, first).Rewrite();
 }
@@ -278,18 +300,18 @@ std::string SomePath(const OperatorGraph& graph) {
 
 OperatorGraph RecomputeBlocks(const OperatorGraph& graph,
                               const std::string& blocks, NodeId first) {
+  const RecomputeSpec spec = ParseRecompute(blocks);
+  const bool has_levels =
+      std::ranges::any_of(spec.blocks, [](const RecomputeSpec::Blocks& one) {
+        return one.path == kAutomaticBlocks;
+      });
   std::optional<OperatorGraph> best;
-  if (blocks == kAutomaticBlocks) {
-    for (int level = 0; level < kMostLevels; ++level) {
-      std::optional<OperatorGraph> found =
-          Recomputed(graph, BlocksOfNumber(level), first);
-      if (!found) continue;
-      if (!best || PeakOfLiveBytes(*found) < PeakOfLiveBytes(*best)) {
-        best = std::move(found);
-      }
+  for (int level = 0; level < (has_levels ? kMostLevels : 1); ++level) {
+    std::optional<OperatorGraph> found = Recomputed(graph, spec, level, first);
+    if (!found) continue;
+    if (!best || PeakOfLiveBytes(*found) < PeakOfLiveBytes(*best)) {
+      best = std::move(found);
     }
-  } else {
-    best = Recomputed(graph, BlocksOfPath(blocks), first);
   }
   if (best) return *std::move(best);
   throw Error(

@@ -1,14 +1,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "foretell/graph.h"
 
 namespace foretell {
-
-/// Stands for "the blocks that save most" in calls of `RecomputeBlocks`.
-inline constexpr std::string_view kAutomaticBlocks = "auto";
 
 /// The training step of `graph` with activation checkpointing, as with
 /// torch.utils.checkpoint(use_reentrant=False) around each block: tensors that
@@ -17,10 +13,10 @@ inline constexpr std::string_view kAutomaticBlocks = "auto";
 /// last whose result is needed, run again in Phase::kBackward before the first
 /// reader of a freed tensor.
 ///
-/// A block is a run of operators in one module. `blocks` is the path of such
-/// modules from the network's root with "*" for any one name in it, "blocks.*"
-/// or "model.layers.*"; "auto": modules with a number in their path, at the one
-/// of the first three numbers that minimizes live bytes.
+/// A block is a run of operators in one module. `blocks` is as ParseRecompute
+/// reads it: paths of such modules from the network's root with "*" for any one
+/// name, "blocks.*" or "model.layers.*"; "auto": modules with a number in their
+/// path, at the one of the first three numbers that minimizes live bytes.
 ///
 /// Nodes before `first` belong to an earlier step; the result keeps only their
 /// memory events. Throws Error(kInvalidArgument) with the existing paths if no

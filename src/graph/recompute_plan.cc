@@ -1,6 +1,13 @@
 // What a block saves is what its forward pass made, no other forward operator
 // reads and the backward pass still has. A block's results are not included:
 // they are what the next block is called with.
+//
+// A reentrant checkpoint (torch/utils/checkpoint.py, CheckpointFunction) runs
+// the whole block again and then a backward pass of its own, during which its
+// variables hold the results and their gradients.
+//
+// Kept results (create_selective_checkpoint_contexts) live from the forward
+// pass on: the second run takes each instead of the operator's result.
 
 #include "src/graph/recompute_plan.h"
 
@@ -23,15 +30,20 @@ void ForEachStorage(const OperatorGraph& graph, const Node& node,
 
 class Planner {
  public:
-  Planner(const OperatorGraph& graph, const BlockOf& block_of)
+  Planner(const OperatorGraph& graph, const RecomputeSpec& spec,
+          const BlockOf& block_of)
       : graph_(graph),
+        spec_(spec),
         lives_(StorageLives(graph)),
         run_of_(graph.nodes().size(), kNone),
         leaves_(graph.storages().size(), false),
         last_use_(graph.storages().size(), kNone),
         end_of_pass_(graph.nodes().size(), kNone) {
     plan_.early_death.assign(graph.storages().size(), kNever);
+    plan_.is_kept.assign(graph.nodes().size(), false);
+    plan_.freed_again.assign(graph.storages().size(), kNone);
     FindRuns(block_of);
+    FindKept();
     FindPasses();
     FindUses();
   }
@@ -44,7 +56,11 @@ class Planner {
     std::erase_if(plan_.blocks, [](const RecomputedBlock& block) {
       return block.reader == kNone;
     });
-    for (RecomputedBlock& block : plan_.blocks) Complete(block);
+    for (RecomputedBlock& block : plan_.blocks) {
+      Complete(block);
+      KeepResults(block);
+      if (spec_.reentrant) HoldResults(block);
+    }
     return std::move(plan_);
   }
 
@@ -67,6 +83,18 @@ class Planner {
       const RecomputedBlock& block = plan_.blocks[run];
       std::fill(run_of_.begin() + block.first, run_of_.begin() + block.last + 1,
                 static_cast<std::int32_t>(run));
+    }
+  }
+
+  void FindKept() {
+    for (const RecomputedBlock& block : plan_.blocks) {
+      for (const KeptResults& kept : spec_.kept) {
+        int number = 0;
+        for (NodeId id = block.first; id <= block.last; ++id) {
+          if (!kept.is_kept(graph_.node(id))) continue;
+          if (number++ % kept.every == 0) plan_.is_kept[IndexOf(id)] = true;
+        }
+      }
     }
   }
 
@@ -101,7 +129,16 @@ class Planner {
     }
   }
 
+  bool IsKept(StorageId storage) const {
+    const NodeId birth = lives_[IndexOf(storage)].birth;
+    return birth != kNone && plan_.is_kept[IndexOf(birth)];
+  }
+
   bool IsSaved(StorageId storage) const {
+    return StaysForBackward(storage) && !IsKept(storage);
+  }
+
+  bool StaysForBackward(StorageId storage) const {
     const StorageLife& life = lives_[IndexOf(storage)];
     return RunAtBirth(storage) != kNone && !leaves_[IndexOf(storage)] &&
            life.death != kNever && life.death > EndOfPass(life.birth);
@@ -113,7 +150,7 @@ class Planner {
       if (graph_.node(id).phase != Phase::kBackward) continue;
       for (const ValueId value : graph_.node(id).inputs) {
         const StorageId storage = graph_.value(value).storage;
-        if (!IsSaved(storage)) continue;
+        if (!StaysForBackward(storage)) continue;
         NodeId& reader = plan_.blocks[IndexOf(RunAtBirth(storage))].reader;
         if (reader == kNone) reader = id;
       }
@@ -143,6 +180,54 @@ class Planner {
     }
   }
 
+  /// A kept result that only the forward pass reads is freed where the second
+  /// run has read it last, one that this run does not read with the inputs.
+  void KeepResults(RecomputedBlock& block) {
+    for (StorageId id = 0; id < std::ssize(graph_.storages()); ++id) {
+      const StorageLife& life = lives_[IndexOf(id)];
+      const bool is_own = life.birth >= block.first && life.birth <= block.last;
+      if (!is_own || !IsKept(id) || life.death <= life.birth) continue;
+      if (StaysForBackward(id)) {
+        block.end = std::max(block.end, life.death);
+      } else if (leaves_[IndexOf(id)] || life.death > block.stop) {
+        block.inputs.insert(id);
+      } else {
+        plan_.freed_again[IndexOf(id)] = life.death;
+      }
+    }
+  }
+
+  /// Of the gradients, the oldest of each result's size.
+  void HoldResults(RecomputedBlock& block) {
+    block.stop = block.last;
+    for (StorageId id = 0; id < std::ssize(graph_.storages()); ++id) {
+      const NodeId birth = lives_[IndexOf(id)].birth;
+      if (birth < block.first || birth > block.last) continue;
+      if (!leaves_[IndexOf(id)]) continue;
+      block.results.insert(id);
+      const StorageId gradient = GradientOf(id, block);
+      if (gradient != kNone) block.inputs.insert(gradient);
+    }
+  }
+
+  StorageId GradientOf(StorageId result, const RecomputedBlock& block) const {
+    StorageId oldest = kNone;
+    for (StorageId id = 0; id < std::ssize(graph_.storages()); ++id) {
+      const StorageLife& life = lives_[IndexOf(id)];
+      const bool is_alive = life.birth > EndOfPass(block.last) &&
+                            life.birth < block.reader &&
+                            life.death >= block.reader && life.death != kNever;
+      if (!is_alive ||
+          graph_.storage(id).bytes != graph_.storage(result).bytes) {
+        continue;
+      }
+      const bool is_older =
+          oldest == kNone || life.birth < lives_[IndexOf(oldest)].birth;
+      if (is_older) oldest = id;
+    }
+    return oldest;
+  }
+
   bool IsResult(NodeId id, StorageId storage) const {
     return std::ranges::any_of(graph_.node(id).outputs, [&](ValueId value) {
       return graph_.value(value).storage == storage;
@@ -162,6 +247,7 @@ class Planner {
   }
 
   const OperatorGraph& graph_;
+  const RecomputeSpec& spec_;
   std::vector<StorageLife> lives_;
   std::vector<std::int32_t> run_of_;  ///< By node: index of its block.
   std::vector<bool> leaves_;          ///< By storage: seen outside its block.
@@ -183,8 +269,9 @@ std::vector<StorageLife> StorageLives(const OperatorGraph& graph) {
 }
 
 RecomputePlan PlanRecomputation(const OperatorGraph& graph,
+                                const RecomputeSpec& spec,
                                 const BlockOf& block_of) {
-  return Planner(graph, block_of).Plan();
+  return Planner(graph, spec, block_of).Plan();
 }
 
 }  // namespace foretell

@@ -34,7 +34,9 @@ constexpr NameTable<kAllOptimizers.size()> kOptimizerNames = {
     "paged_lion",
     "paged_lion8bit",
     "torchao_adamw8bit",
-    "torchao_adamw4bit"};
+    "torchao_adamw4bit",
+    "bnb_adamw",
+    "lamb"};
 
 struct OptimizerAlias {
   std::string_view alias;
@@ -48,6 +50,8 @@ constexpr OptimizerAlias kOptimizerAliases[] = {
     {"nesterov", Optimizer::kMomentum},
     {"adamw_torch", Optimizer::kAdamW},
     {"adamw_8bit", Optimizer::kBnbAdamW8bit},
+    {"bnb_adamw32bit", Optimizer::kBnbAdamW},
+    {"lamb_32bit", Optimizer::kLamb},
     {"paged_adamw_32bit", Optimizer::kPagedAdamW},
     {"paged_adamw_8bit", Optimizer::kPagedAdamW8bit},
     {"lion_32bit", Optimizer::kLion},
@@ -81,6 +85,7 @@ void DescribeRun(JsonFields& fields, Run& run) {
   fields.Value("grad_mode", run.grad_mode);
   fields.Optional("half_group_norm", run.half_group_norm);
   fields.Optional("half_layer_norm", run.half_layer_norm);
+  fields.Optional("half_weights", run.half_weights);
   fields.Named("host", run.host, kHostNames);
   fields.Named("mode", run.mode, &ModeName, &ParseMode);
   fields.Require(!run.grad_mode || run.mode != Mode::kTraining, "grad_mode",
@@ -155,7 +160,8 @@ std::optional<DType> AutocastType(const Run& run) {
 }
 
 Precision UncastPrecision(const Run& run) {
-  const bool casts = run.autocast && run.precision != Precision::kTf32;
+  const bool casts =
+      run.autocast && run.precision != Precision::kTf32 && !run.half_weights;
   return casts ? Precision::kFp32 : run.precision;
 }
 
@@ -166,6 +172,9 @@ Run RunOf(const GraphInfo& info, const Run& run) {
   stated.optimizer = FindIn<Optimizer>(kOptimizerNames, info.optimizer)
                          .value_or(run.optimizer);
   stated.autocast = info.autocast.has_value();
+  stated.half_weights =
+      stated.autocast && (info.precision == Precision::kBf16 ||
+                          info.precision == Precision::kFp16);
   stated.grad_mode = info.grad_mode;
   stated.channels_last = info.channels_last;
   return stated;

@@ -15,14 +15,22 @@ bool IsPlainFloat(const StepSetup& setup) {
          (precision == Precision::kFp32 || precision == Precision::kTf32);
 }
 
+/// On one GPU, with everything that the optimizer needs there.
+bool StepsOnOneGpu(const StepSetup& setup) {
+  return Trains(setup) && setup.loop.parallel == ParallelSpec{} &&
+         !setup.loop.optimizer_in_backward &&
+         setup.loop.offload_optimizer.empty();
+}
+
 /// GPUs of one machine.
 constexpr int kShardedOver[] = {2, 8};
 
-/// Optimizers to try instead: those of torch.optim that any network can use.
+/// Optimizers to try instead: those of torch.optim that any network can use,
+/// and the one of bitsandbytes with the smallest states of Adam's.
 constexpr Optimizer kOtherOptimizers[] = {
-    Optimizer::kSgd,      Optimizer::kMomentum, Optimizer::kAdam,
-    Optimizer::kAdamW,    Optimizer::kRmsProp,  Optimizer::kAdagrad,
-    Optimizer::kAdafactor};
+    Optimizer::kSgd,       Optimizer::kMomentum, Optimizer::kAdam,
+    Optimizer::kAdamW,     Optimizer::kRmsProp,  Optimizer::kAdagrad,
+    Optimizer::kAdafactor, Optimizer::kAdamW8bit};
 
 /// A remedy without an argument.
 struct FixedRemedy {
@@ -44,6 +52,29 @@ constexpr FixedRemedy kFixedRemedies[] = {
        return Trains(setup) && setup.loop.recompute.empty();
      },
      [](StepSetup& setup) { setup.loop.recompute = "auto"; }},
+    {"checkpointing of every second block", "recompute", true,
+     [](const StepSetup& setup) {
+       return Trains(setup) && setup.loop.recompute.empty();
+     },
+     [](StepSetup& setup) { setup.loop.recompute = "auto/2"; }},
+    {"saved tensors on the host", "offload", true,
+     [](const StepSetup& setup) {
+       return Trains(setup) && setup.loop.parallel == ParallelSpec{} &&
+              !setup.loop.offload_activations;
+     },
+     [](StepSetup& setup) { setup.loop.offload_activations = true; }},
+    {"optimizer in the backward pass", "step", true,
+     [](const StepSetup& setup) {
+       return StepsOnOneGpu(setup) && setup.loop.accumulation == 1;
+     },
+     [](StepSetup& setup) { setup.loop.optimizer_in_backward = true; }},
+    {"optimizer states on the host", "step", true,
+     [](const StepSetup& setup) {
+       return StepsOnOneGpu(setup) && HasListStep(setup.run.optimizer) &&
+              setup.run.optimizer != Optimizer::kSgd &&
+              DropsGradients(setup.loop, setup.run.torch);
+     },
+     [](StepSetup& setup) { setup.loop.offload_optimizer = kOffloadStates; }},
     {"foreach=False", "foreach", true,
      [](const StepSetup& setup) {
        return Trains(setup) && !setup.loop.fused &&
@@ -81,9 +112,8 @@ constexpr FixedRemedy kFixedRemedies[] = {
 /// batch that was asked for.
 void AddShards(const StepSetup& setup, std::vector<RemedyRow>& rows) {
   const bool can_shard =
-      Trains(setup) && setup.loop.parallel == ParallelSpec{} &&
+      StepsOnOneGpu(setup) && !setup.loop.offload_activations &&
       setup.loop.accumulation == 1 && !setup.loop.late_zero_grad &&
-      !setup.loop.optimizer_in_backward &&
       DropsGradients(setup.loop, setup.run.torch);
   if (!can_shard) return;
   for (const int gpus : kShardedOver) {

@@ -37,10 +37,13 @@ Phase PhaseOf(const OperatorGraph& graph, NodeId id) {
 std::optional<ReportParallel> ParallelOf(const OperatorGraph& graph) {
   const std::vector<CollectiveGroup> groups = GroupsOf(graph);
   if (groups.empty()) return std::nullopt;
-  ReportParallel found{.gpus = GpusOf(groups),
-                       .exchanges = std::ranges::count(
-                           graph.nodes(), OpKind::kCollective, &Node::kind),
-                       .layers = CountSharedLayers(graph)};
+  const auto is_exchange = [](const Node& node) {
+    return CollectiveOf(node).has_value();
+  };
+  ReportParallel found{
+      .gpus = GpusOf(groups),
+      .exchanges = std::ranges::count_if(graph.nodes(), is_exchange),
+      .layers = CountSharedLayers(graph)};
   for (const CollectiveGroup& one : groups) {
     found.plan += (found.plan.empty() ? "" : "+") + one.plan;
   }

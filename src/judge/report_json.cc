@@ -234,22 +234,26 @@ Json EnergyJson(const Prediction& prediction) {
           {"power_limit_w", PowerLimitJson(prediction.run)}};
 }
 
+/// Use of the link to other GPUs, else to the host.
+Json LinkJson(const CostEstimate& cost) {
+  return {{"link_gb_s", Rounded(cost.link_gb_s)},
+          {"sent_mib", Mib(static_cast<std::int64_t>(cost.sent_bytes))},
+          {"link_ms", Rounded(cost.link_ms)},
+          {"exposed_link_ms", Rounded(cost.exposed_link_ms)}};
+}
+
 /// What the GPUs of a plan send each other.
 Json ParallelJson(const ReportParallel& parallel,
                   const Prediction& prediction) {
-  const CostEstimate& cost = prediction.cost;
   Json json = {{"plan", parallel.plan},
                {"gpus", parallel.gpus},
                {"exchanges", parallel.exchanges},
-               {"link_buffers_mib", Mib(prediction.memory.link_buffers)},
-               {"link_gb_s", Rounded(cost.link_gb_s)},
-               {"sent_mib", Mib(static_cast<std::int64_t>(cost.sent_bytes))},
-               {"link_ms", Rounded(cost.link_ms)},
-               {"exposed_link_ms", Rounded(cost.exposed_link_ms)}};
+               {"link_buffers_mib", Mib(prediction.memory.link_buffers)}};
+  json.update(LinkJson(prediction.cost));
   if (parallel.layers) json["layers"] = SharedLayersToJson(*parallel.layers);
   if (prediction.stages.empty()) return json;
   json["gpu"] = prediction.stage;
-  json["bubble_ms"] = Rounded(cost.bubble_ms);
+  json["bubble_ms"] = Rounded(prediction.cost.bubble_ms);
   for (const StageFigures& stage : prediction.stages) {
     json["stages"].push_back({{"blocks", stage.blocks},
                               {"in_flight", stage.in_flight},
@@ -329,6 +333,8 @@ Json ReportToJson(const Report& report) {
                {"mig", MigJson(report.recommendation)}};
   if (report.parallel) {
     json["parallel"] = ParallelJson(*report.parallel, prediction);
+  } else if (prediction.cost.link_ms > 0) {
+    json["offload"] = LinkJson(prediction.cost);
   }
   if (!report.passes.empty()) json["passes"] = PassesJson(report.passes);
   if (report.mean_latency_ms) {

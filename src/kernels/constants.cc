@@ -28,6 +28,15 @@ bool IsVaryingSource(const OperatorGraph& graph, const Value& value) {
          !IsSourceRole(graph.storage(value.storage).role);
 }
 
+/// Whether `node` reads codes of quantised weights, which are no table however
+/// constant they are.
+bool ReadsCodes(const OperatorGraph& graph, const Node& node) {
+  return std::ranges::any_of(node.inputs, [&](ValueId input) {
+    const DType dtype = graph.value(input).type.dtype;
+    return dtype == DType::kI8 || dtype == DType::kU8;
+  });
+}
+
 }  // namespace
 
 std::vector<bool> VaryingValues(const OperatorGraph& graph) {
@@ -52,8 +61,11 @@ bool IsConstantTable(const OperatorGraph& graph, const Node& node,
                      const std::vector<bool>& varying) {
   if (node.outputs.empty()) return false;
   const ValueId result = node.outputs.front();
-  return !IsFloatingPoint(graph.value(result).type.dtype) &&
-         !varying[static_cast<std::size_t>(result)];
+  const DType dtype = graph.value(result).type.dtype;
+  if (IsFloatingPoint(dtype) || varying[static_cast<std::size_t>(result)]) {
+    return false;
+  }
+  return dtype == DType::kBool || !ReadsCodes(graph, node);
 }
 
 }  // namespace foretell::cost

@@ -8,6 +8,7 @@
 #include "src/kernels/describe_products.h"
 #include "src/kernels/element_loops.h"
 #include "src/kernels/expansion.h"
+#include "src/kernels/gradient_loops.h"
 
 // Which class a node's own kernel belongs to, and the sizes other than bytes
 // and products that its speed depends on. One table of kinds.
@@ -304,6 +305,7 @@ void DescribeKernel(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.macs = expanded.node.macs;
   kernel.arithmetic = kernel.macs > 0 ? ProductPrecision(expansion, expanded)
                                       : Precision::kFp32;
+  kernel.float8 = kernel.macs > 0 && MultipliesFloat8(expansion, expanded);
   const auto* const row =
       std::ranges::find(kKindRows, expanded.node.kind, &KindRow::kind);
   if (row == kKindRows.end()) return;
@@ -312,6 +314,7 @@ void DescribeKernel(const Expansion& expansion, const ExpandedNode& expanded,
   if (expanded.node.inputs.empty()) return;
   row->describe(expansion, expanded, kernel);
   SetElementLoop(expansion, expanded, kernel);
+  SetGradientLoop(expansion, expanded, kernel);
 }
 
 }  // namespace foretell::cost

@@ -170,6 +170,13 @@ void DescribeSteps(std::int64_t steps, Kernel& kernel) {
 
 }  // namespace
 
+bool MultipliesFloat8(const Expansion& expansion,
+                      const ExpandedNode& expanded) {
+  return !expanded.operands.empty() &&
+         expansion.graph.value(expanded.operands.front()).type.dtype ==
+             DType::kF8;
+}
+
 Precision ProductPrecision(const Expansion& expansion,
                            const ExpandedNode& expanded) {
   const OpKind kind = expanded.node.kind;
@@ -178,8 +185,9 @@ Precision ProductPrecision(const Expansion& expansion,
     if (dtype == DType::kF16) return Precision::kFp16;
     if (dtype == DType::kBF16) return Precision::kBf16;
     if (dtype == DType::kF64) return Precision::kFp32;
-    // Whole numbers of 8 bits, at the rate of 16 bits: a lower bound.
-    if (dtype == DType::kI8) return Precision::kFp16;
+    // Numbers of 8 bits, at the rate of 16 bits: a lower bound. The cost of
+    // floats knows better (PeakFlopsPerUs).
+    if (dtype == DType::kI8 || dtype == DType::kF8) return Precision::kFp16;
     if (IsFloatingPoint(dtype)) break;
   }
   const bool prefers_tf32 = IsConvolution(kind) || kind == OpKind::kAttention ||

@@ -5,11 +5,14 @@
 namespace foretell::cost {
 
 /// Unit that the products of a node are computed on, as its type: that of
-/// 16-bit operands, also for i8; for f32 TF32 in convolutions and fused
+/// 16-bit operands, also for i8 and f8; for f32 TF32 in convolutions and fused
 /// attention, else by the graph's precision; for f64 FP32, see
 /// Kernel::arithmetic.
 Precision ProductPrecision(const Expansion& expansion,
                            const ExpandedNode& expanded);
+
+/// True if the first operand has floats of 8 bits.
+bool MultipliesFloat8(const Expansion& expansion, const ExpandedNode& expanded);
 
 /// Each fills in class, product, arithmetic and MACs of a node of its kind;
 /// operators whose shapes it does not understand keep MACs alone.

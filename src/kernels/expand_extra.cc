@@ -124,11 +124,30 @@ bool PadsWithConstant(const Node& node) {
   return node.target == "pad" && (mode == nullptr || *mode == "constant");
 }
 
+/// The gradient of a softmax is that of its operands' product, a tensor
+/// (softmax_backward_cuda_out in aten/src/ATen/native/cuda/SoftMax.cu).
+void ExpandProduct(Expansion& expansion, const ExpandedNode& expanded) {
+  const Node& node = expanded.node;
+  if (node.target != "_softmax_backward_data" || node.inputs.size() < 2) return;
+  const Tensors& tensors = expansion.tensors;
+  const ValueId gradient = node.inputs[0];
+  const std::int64_t width = tensors.ElementBytes(gradient);
+  expansion.kernels.push_back(
+      {.kernel_class = KernelClass::kMultiply,
+       .node = expanded.id,
+       .bytes_in = tensors.Bytes(gradient) + tensors.Bytes(node.inputs[1]),
+       .bytes_out = tensors.Bytes(gradient),
+       .element_bytes_in = width,
+       .element_bytes_out = width,
+       .inner_extent = LastOf(tensors.ShapeOf(gradient))});
+}
+
 void ExpandBefore(Expansion& expansion, const ExpandedNode& expanded,
                   Kernel& kernel) {
   ExpandStatistics(expansion, expanded, kernel);
   ExpandFilling(expansion, expanded, kernel);
   ExpandBiasBefore(expansion, expanded, kernel);
+  ExpandProduct(expansion, expanded);
 }
 
 bool IsBiasedConvolution(const Node& node) {

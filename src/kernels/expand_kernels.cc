@@ -97,15 +97,15 @@ void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
   if (restores) ExpandFoldedNorm(expansion, kernel);
 }
 
-/// A cast between floating-point types of different widths, autocast's or the
-/// program's.
+/// A cast between floating-point types, autocast's or the program's.
 bool IsFloatCast(const Expansion& expansion, const Node& node) {
   if (node.kind != OpKind::kCast || node.inputs.empty()) return false;
   const Tensors& tensors = expansion.tensors;
   const ValueId from = node.inputs.front();
   const ValueId to = node.outputs.front();
   return tensors.IsFloat(from) && tensors.IsFloat(to) &&
-         tensors.ElementBytes(from) != tensors.ElementBytes(to);
+         expansion.graph.value(from).type.dtype !=
+             expansion.graph.value(to).type.dtype;
 }
 
 /// Requires IsFloatCast. One of a parameter happens once per step.

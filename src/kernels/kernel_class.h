@@ -79,7 +79,32 @@ enum class ElementLoop : std::uint8_t {
   kBagged,     ///< Sums rows at given indices.
   kRowByRow,   ///< A block per multiprocessor goes from row to row.
   kPicked,     ///< A block reads an element of each row.
+  // Of backward operators (gradient_loops.cc).
+  kLayerNormGradient,  ///< Blocks of rows, then of columns.
+  kGroupNormGradient,  ///< Blocks of channels of images, then elements.
+  kBatchNormGradient,  ///< Blocks of channels.
+  kSoftmaxGradient,
+  kAveragePoolGradient,   ///< An element sums the windows that it is in.
+  kVolumePoolGradient,    ///< A window adds to each of its elements.
+  kAdaptivePoolGradient,  ///< The same.
+  kMaxPoolGradient,       ///< An element asks the windows that it is in.
+  kMaxVolumeGradient,     ///< A window adds to its largest element.
+  kAdaptiveMaxGradient,
+  kInterpolationGradient,  ///< Each adds to the elements around it.
+  kCubicGradient,          ///< The same, for all channels at a place.
+  kNearestGradient,        ///< An element sums those nearest to it.
+  kNearestVolumeGradient,
+  kPaddingGradient,   ///< Adds what was mirrored.
+  kSampledGradient,   ///< Adds around a place, channel by channel.
+  kAddedGradient,     ///< Adds rows at given indices.
+  kEmbeddedGradient,  ///< Sorts indices, then adds rows.
+  kSlicedGradient,    ///< A copy into zeros.
 };
+
+/// True for loops of backward operators.
+constexpr bool IsGradientLoop(ElementLoop loop) {
+  return loop > ElementLoop::kPicked;
+}
 
 /// One class: its name in files, and what belongs to it.
 struct KernelClassRow {

@@ -84,6 +84,7 @@ struct Kernel {
   bool variant = false;
   bool repeated = false;    ///< One of many equal steps of a recurrent layer.
   bool causal = false;      ///< Attention that skips the keys after a query.
+  bool float8 = false;      ///< Multiplies floats of 8 bits.
   TorchVersion torch = {};  ///< That launches it.
 
   std::strong_ordering operator<=>(const Kernel&) const = default;

@@ -24,10 +24,10 @@
 // Segments get ever-growing addresses in the order in which they are taken:
 // the driver's true addresses cannot be known, and they only break ties.
 //
-// Left out: blocks that wait for another stream (record_stream), garbage
-// collection, and the allocator's partial release of oversized blocks (with a
-// limit on splitting all cached segments are released at once). Expandable
-// segments are expandable_allocator.cc.
+// Left out: blocks that wait for another stream (record_stream), except as
+// Stream has them, garbage collection, and the allocator's partial release of
+// oversized blocks (with a limit on splitting all cached segments are released
+// at once). Expandable segments are expandable_allocator.cc.
 
 namespace foretell::memory {
 namespace {

@@ -35,6 +35,7 @@ constexpr int kFirstWithSharp = 90;  ///< Compute capability.
 constexpr std::int64_t kSharpBytesPerGpu = std::int64_t{2} * 16 * kMiB;
 
 struct Exchanges {
+  std::int64_t gpus = 0;
   bool has_sums = false;   ///< All-reduces.
   bool has_parts = false;  ///< Any except from one to others.
 };
@@ -44,6 +45,7 @@ Exchanges ExchangesOf(const OperatorGraph& graph, std::string_view plan) {
   for (const Node& node : graph.nodes()) {
     const std::optional<Collective> one = CollectiveOf(node);
     if (!one || one->plan != plan) continue;
+    found.gpus = std::max(found.gpus, one->gpus);
     found.has_sums |= one->target == kAllReduce;
     found.has_parts |= one->target != kBroadcast && one->target != kSend &&
                        one->target != kReceive;
@@ -65,9 +67,9 @@ std::int64_t LinkBufferBytes(const OperatorGraph& graph,
     const std::int64_t neighbours =
         kRingNeighbours + (exchanges.has_sums ? kTreeNeighbours : 0);
     const bool has_sharp = device.compute_capability >= kFirstWithSharp &&
-                           group.gpus > 2 && exchanges.has_parts;
+                           exchanges.gpus > 2 && exchanges.has_parts;
     bytes += channels * neighbours * kConnectionBytes +
-             (has_sharp ? kSharpBytesPerGpu * group.gpus : 0);
+             (has_sharp ? kSharpBytesPerGpu * exchanges.gpus : 0);
   }
   return bytes;
 }

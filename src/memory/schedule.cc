@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -42,14 +43,36 @@ FirstProducts FirstProductsOf(const OperatorGraph& graph,
 /// that computes.
 constexpr std::string_view kFunctionalPlans = "tp:";
 
+/// In FSDP 1 the host runs ahead of the GPU, up to two blocks that are freed
+/// but still read (_FreeEventQueue in
+/// torch/distributed/fsdp/_limiter_utils.py). So gathers take turns: of a block
+/// that is used and one that waits, and of one that is gathered in advance
+/// unless checkpoints are reentrant.
+constexpr std::string_view kWaitingPlans[] = {"fsdp1:", "hsdp1:"};
+constexpr std::string_view kReentrantPlan = ",reentrant";
+constexpr Stream kGathers[] = {Stream::kGather, Stream::kGather2,
+                               Stream::kGather3};
+
+std::size_t GathersInTurn(std::string_view plan) {
+  const bool waits = std::ranges::any_of(
+      kWaitingPlans,
+      [plan](std::string_view kind) { return plan.starts_with(kind); });
+  if (!waits) return 1;
+  return plan.find(kReentrantPlan) != plan.npos ? 2 : std::size(kGathers);
+}
+
 /// Where a node's results are allocated: what fully_shard gathers on a copy-in
 /// stream, what it scatters on the stream that reduces (foreach_all_gather and
 /// foreach_reduce_scatter in torch/distributed/fsdp/_fully_shard/
-/// _fsdp_collectives.py).
-Stream StreamOf(const Node& node) {
+/// _fsdp_collectives.py), and what comes back from the host. Counts the gathers
+/// in `gathers`.
+Stream StreamOf(const Node& node, std::size_t& gathers) {
+  if (node.target == kFromHost) return Stream::kGather;
   const std::optional<Collective> one = CollectiveOf(node);
   if (!one || one->plan.starts_with(kFunctionalPlans)) return Stream::kCompute;
-  if (one->target == kAllGather) return Stream::kGather;
+  if (one->target == kAllGather) {
+    return kGathers[gathers++ % GathersInTurn(one->plan)];
+  }
   return one->target == kReduceScatter ? Stream::kScatter : Stream::kCompute;
 }
 
@@ -84,20 +107,37 @@ class ScheduleMaker {
   }
 
   void AddNode(NodeId id, std::span<const MemoryEvent> events) {
-    const Stream stream = StreamOf(graph_.node(id));
+    const Stream stream = StreamOf(graph_.node(id), gathers_);
     if (!options_.with_workspaces) return AddEvents(events, stream);
     AddCublasWorkspace(id);
-    for (const WorkspaceBlock& block : WorkspaceBlocks(
-             graph_, graph_.node(id), options_.device, options_.torch)) {
-      const std::size_t split = EndOfOutput(id, block.output, events);
+    const std::vector<WorkspaceBlock> blocks = WorkspaceBlocks(
+        graph_, graph_.node(id), options_.device, options_.torch);
+    for (std::span<const WorkspaceBlock> rest = blocks; !rest.empty();) {
+      const auto of_another =
+          std::ranges::find_if(rest, [&](const WorkspaceBlock& block) {
+            return block.output != rest.front().output;
+          });
+      const auto count = static_cast<std::size_t>(of_another - rest.begin());
+      const std::size_t split = EndOfOutput(id, rest.front().output, events);
       AddEvents(events.first(split), stream);
       events = events.subspan(split);
-      const std::int64_t workspace = next_workspace_id_++;
-      AddWorkspace(Kind::kAllocate, workspace, block.bytes, id);
-      schedule_.back().allocation.optional = block.optional;
-      AddWorkspace(Kind::kFree, workspace, block.bytes, id);
+      AddPass(rest.first(count), id);
+      rest = rest.subspan(count);
     }
     AddEvents(events, stream);
+  }
+
+  /// Blocks that live together.
+  void AddPass(std::span<const WorkspaceBlock> blocks, NodeId id) {
+    const std::int64_t first = next_workspace_id_;
+    for (const WorkspaceBlock& block : blocks) {
+      AddWorkspace(Kind::kAllocate, next_workspace_id_++, block.bytes, id);
+      schedule_.back().allocation.optional = block.optional;
+    }
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      AddWorkspace(Kind::kFree, first + static_cast<std::int64_t>(i),
+                   blocks[i].bytes, id);
+    }
   }
 
   /// Before the first product of each thread.
@@ -147,6 +187,7 @@ class ScheduleMaker {
   const OperatorGraph& graph_;
   const MemoryOptions& options_;
   std::size_t next_event_ = 0;
+  std::size_t gathers_ = 0;  ///< Up to the current node.
   std::int64_t next_workspace_id_;
   FirstProducts first_products_;  ///< None: no workspace of cuBLAS.
   std::vector<ScheduledEvent> schedule_;

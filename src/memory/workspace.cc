@@ -10,6 +10,7 @@
 #include "src/graph/convolution.h"
 #include "src/graph/recurrent_layer.h"
 #include "src/graph/unfolded_convolution.h"
+#include "src/memory/operator_scratch.h"
 
 // Scratch memory of cuDNN's convolutions.
 //
@@ -283,6 +284,16 @@ memory::WorkspaceBlock UnfoldedBlock(const Node& node,
   return {node.outputs.size() - 1, bytes, false};
 }
 
+std::vector<memory::WorkspaceBlock> OwnBlocks(const OperatorGraph& graph,
+                                              const Node& node,
+                                              const DeviceSpec& device) {
+  std::vector<memory::WorkspaceBlock> blocks;
+  for (const std::int64_t bytes : memory::ScratchTensors(node, graph, device)) {
+    blocks.push_back({node.outputs.size() - 1, bytes, false});
+  }
+  return blocks;
+}
+
 }  // namespace
 
 bool memory::UsesCudnn(const Node& node) {
@@ -302,8 +313,9 @@ std::optional<memory::ConvolutionFacts> memory::ConvolutionFactsOf(
 std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
     const OperatorGraph& graph, const Node& node, const DeviceSpec& device,
     const TorchVersion& torch) {
+  if (node.outputs.empty()) return {};
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
-  if (!convolution || node.outputs.empty()) return {};
+  if (!convolution) return OwnBlocks(graph, node, device);
   if (RunsUnfolded(graph, node, torch)) {
     const WorkspaceBlock block = UnfoldedBlock(node, *convolution);
     if (block.bytes == 0) return {};

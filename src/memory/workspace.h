@@ -39,11 +39,12 @@ std::optional<ConvolutionFacts> ConvolutionFactsOf(const OperatorGraph& graph,
                                                    const Node& node);
 
 /// Scratch memory of one pass of a node: allocated once the node's output
-/// `output` has been, freed before the next output is allocated.
+/// `output` has been, freed before the next output is allocated. Blocks of the
+/// same output live together.
 struct WorkspaceBlock {
   std::size_t output = 0;
   std::int64_t bytes = 0;  ///< Above 0.
-  bool optional = true;    ///< As AllocationEvent: cuDNN's are.
+  bool optional = true;    ///< As AllocationEvent: cuDNN's are, one per output.
 };
 
 /// The blocks of a node on `device` under `torch` in the order in which they

@@ -22,6 +22,17 @@ TensorType ShardSizes::ShardType(ParameterIndex index) const {
   return type;
 }
 
+DType ShardSizes::OwnDType(ParameterIndex index) const {
+  const bool is_trained = facts_.parameters[IndexOf(index)].gradient != kNone;
+  return spec_.float_shards && is_trained ? DType::kF32 : TypeOf(index).dtype;
+}
+
+DType ShardSizes::ReducedDType(ParameterIndex index) const {
+  if (!spec_.reduce) return TypeOf(index).dtype;
+  if (*spec_.reduce == Precision::kFp32) return DType::kF32;
+  return *spec_.reduce == Precision::kBf16 ? DType::kBF16 : DType::kF16;
+}
+
 std::int64_t ShardSizes::WholeBytes(ParameterIndex index) const {
   const auto bytes = CheckedMul(ShardType(index).Bytes(), gpus_);
   return RequireBytes(bytes.value_or(std::numeric_limits<std::int64_t>::max()));

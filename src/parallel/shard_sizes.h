@@ -11,13 +11,21 @@ namespace foretell::parallel {
 /// has the most. The graph and the facts must outlive it.
 class ShardSizes {
  public:
-  ShardSizes(const OperatorGraph& graph, const StepFacts& facts, int gpus)
-      : graph_(graph), facts_(facts), gpus_(gpus) {}
+  ShardSizes(const OperatorGraph& graph, const StepFacts& facts,
+             const ParallelSpec& spec)
+      : graph_(graph), facts_(facts), spec_(spec), gpus_(ShardGroup(spec)) {}
+
+  /// GPUs among which the parameters are split.
+  int gpus() const { return gpus_; }
 
   /// The whole parameter.
   const TensorType& TypeOf(ParameterIndex index) const;
   /// The rows of the first GPU; a scalar is replicated.
   TensorType ShardType(ParameterIndex index) const;
+  /// Element type of a GPU's own part, its gradient and its states.
+  DType OwnDType(ParameterIndex index) const;
+  /// Element type in which the gradient is reduced.
+  DType ReducedDType(ParameterIndex index) const;
   /// Bytes of all GPUs' rows, each padded to those of the first. Throws
   /// Error(kInvalidArgument) beyond the limits of a graph.
   std::int64_t WholeBytes(ParameterIndex index) const;
@@ -34,6 +42,7 @@ class ShardSizes {
 
   const OperatorGraph& graph_;
   const StepFacts& facts_;
+  const ParallelSpec& spec_;
   int gpus_;
 };
 

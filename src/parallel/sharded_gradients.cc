@@ -20,8 +20,7 @@ void ShardedStep::EndBackward(std::size_t i) {
 }
 
 void ShardedStep::FreePacked() {
-  const StorageId packed = std::exchange(packed_, kNone);
-  if (packed != kNone) Free(packed);
+  for (const StorageId packed : std::exchange(packed_, {})) Free(packed);
 }
 
 ValueId ShardedStep::Pack(std::size_t i,
@@ -42,49 +41,113 @@ ValueId ShardedStep::Pack(std::size_t i,
   // What the unit before it packed is reduced by then.
   if (last_reduced_ != kNone && !IsFlat())
     added.inputs.push_back(last_reduced_);
-  packed_ =
-      builder().AddStorage(WholeBytes(trained), TensorRole::kGradient,
-                           fmt::format("packed gradients of {}", unit.Name()));
-  added.types = {sizes_.FlatType(trained, WholeBytes(trained))};
-  added.storages = {packed_};
-  const ValueId packed = Add(std::move(added)).front();
-  builder().Allocate(packed_, Current());
+  const DType reduced = sizes_.ReducedDType(trained.front());
+  std::int64_t bytes = WholeBytes(PackedOf(i, trained));
+  TensorType type = sizes_.FlatType(trained, bytes);
+  const bool is_cast = type.dtype != reduced;
+  if (is_cast && !IsFlat()) {
+    type.dtype = reduced;
+    bytes = type.Bytes();
+  }
+  added.types = {std::move(type)};
+  const ValueId packed =
+      AddTensor(std::move(added), bytes, TensorRole::kGradient,
+                fmt::format("packed gradients of {}", unit.Name()));
+  packed_.push_back(builder().value(packed).storage);
   for (const ParameterIndex index : trained) {
     Free(StorageNow(At(index).gradient));
   }
-  return packed;
+  return is_cast && IsFlat() ? CastPacked(i, packed, reduced) : packed;
+}
+
+ValueId ShardedStep::CastPacked(std::size_t i, ValueId packed, DType reduced) {
+  const ShardedUnit& unit = found_.units[i];
+  const TensorType type{reduced, builder().value(packed).type.shape};
+  const ValueId cast =
+      AddTensor({.target = "_to_copy",
+                 .inputs = {packed},
+                 .types = {type},
+                 .storages = {},
+                 .scope = unit.path},
+                type.Bytes(), TensorRole::kGradient,
+                fmt::format("converted gradients of {}", unit.Name()));
+  packed_.push_back(builder().value(cast).storage);
+  return cast;
+}
+
+StepRewriter::Added ShardedStep::ToShards(
+    std::size_t i, const std::vector<ParameterIndex>& trained,
+    std::int64_t bytes, std::vector<ValueId> inputs) {
+  const ShardedUnit& unit = found_.units[i];
+  const StorageId storage =
+      builder().AddStorage(bytes, TensorRole::kGradient,
+                           fmt::format("gradients of {}", unit.Name()));
+  Added added{.target = "_to_copy",
+              .inputs = std::move(inputs),
+              .types = {},
+              .storages = {},
+              .scope = unit.path,
+              .group = sizes_.gpus()};
+  for (const ParameterIndex index : trained) {
+    added.types.push_back(sizes_.ShardType(index));
+    added.storages.push_back(storage);
+  }
+  return added;
 }
 
 void ShardedStep::Scatter(std::size_t i,
                           const std::vector<ParameterIndex>& trained,
                           ValueId packed) {
-  const std::int64_t bytes = WholeBytes(trained);
-  const ShardedUnit& unit = found_.units[i];
-  const StorageId storage =
-      builder().AddStorage(bytes / spec().gpus, TensorRole::kGradient,
-                           fmt::format("gradients of {}", unit.Name()));
-  Added added{.target = {},
-              .inputs = {packed},
-              .types = {},
-              .storages = {},
-              .scope = unit.path};
-  for (const ParameterIndex index : trained) {
-    added.types.push_back(sizes_.ShardType(index));
-    added.storages.push_back(storage);
+  const ParameterIndex first = trained.front();
+  const DType reduced = sizes_.ReducedDType(first);
+  const DType own = sizes_.OwnDType(first);
+  const std::int64_t bytes = builder().storage(packed_.back()).bytes;
+  const std::int64_t shard = bytes / sizes_.gpus();
+  Added added = ToShards(i, trained, shard, {packed});
+  for (TensorType& type : added.types) {
+    if (reduced != sizes_.TypeOf(first).dtype) type.dtype = reduced;
   }
-  const std::vector<ValueId> values =
+  const StorageId storage = added.storages.front();
+  std::vector<ValueId> values =
       AddCollective(kReduceScatter, bytes, std::move(added));
   builder().Allocate(storage, Current());
+  if (spec().replicas > 1) values = SumReplicas(i, std::move(values), shard);
+  if (own != reduced) {
+    const std::int64_t width = ByteWidth(reduced);
+    Added cast = ToShards(i, trained, shard / width * ByteWidth(own), values);
+    for (TensorType& type : cast.types) type.dtype = own;
+    const StorageId converted = cast.storages.front();
+    values = Add(std::move(cast));
+    builder().Allocate(converted, Current());
+    Free(storage);
+  }
   for (std::size_t k = 0; k < values.size(); ++k) {
     reduced_[IndexOf(trained[k])] = values[k];
   }
   last_reduced_ = values.front();
 }
 
+std::vector<ValueId> ShardedStep::SumReplicas(std::size_t i,
+                                              std::vector<ValueId> values,
+                                              std::int64_t bytes) {
+  Added added{.target = {},
+              .inputs = values,
+              .types = {},
+              .storages = {},
+              .scope = found_.units[i].path,
+              .group = spec().replicas};
+  for (const ValueId id : values) {
+    added.types.push_back(builder().value(id).type);
+    added.storages.push_back(builder().value(id).storage);
+  }
+  return AddCollective(kAllReduce, bytes, std::move(added));
+}
+
 void ShardedStep::EndAll() {
   for (std::size_t i = 0; i < states_.size(); ++i) EndBackward(i);
   for (std::size_t i = 0; i < states_.size(); ++i) FreeBuffer(i);
   FreePacked();
+  for (const StorageId storage : std::exchange(held_, {})) Free(storage);
   for (ValueId id = 0; id < std::ssize(graph().values()); ++id) {
     const StorageId storage = graph().value(id).storage;
     const ParameterIndex index = facts_.OwnerOf(storage);

@@ -7,6 +7,27 @@
 
 namespace foretell::parallel {
 
+ValueId ShardedStep::CastShards(std::size_t i, Phase phase) {
+  const ShardedUnit& unit = found_.units[i];
+  Added added{.target = "_to_copy",
+              .inputs = {},
+              .types = {},
+              .storages = {},
+              .phase = phase,
+              .scope = unit.path};
+  std::vector<ParameterIndex> cast;
+  for (const ParameterIndex index : unit.parameters) {
+    if (sizes_.OwnDType(index) == sizes_.TypeOf(index).dtype) continue;
+    cast.push_back(index);
+    added.inputs.push_back(shards_[IndexOf(index)]);
+  }
+  if (cast.empty()) return kNone;
+  const std::int64_t bytes = WholeBytes(cast) / sizes_.gpus();
+  added.types = {sizes_.FlatType(cast, bytes)};
+  return AddTensor(std::move(added), bytes, TensorRole::kParameter,
+                   fmt::format("converted shards of {}", unit.Name()));
+}
+
 void ShardedStep::Gather(std::size_t i, Phase phase) {
   const ShardedUnit& unit = found_.units[i];
   Added added{.target = {},
@@ -14,10 +35,13 @@ void ShardedStep::Gather(std::size_t i, Phase phase) {
               .types = {},
               .storages = {},
               .phase = phase,
-              .scope = unit.path};
+              .scope = unit.path,
+              .group = sizes_.gpus()};
   for (const ParameterIndex index : unit.parameters) {
     added.inputs.push_back(shards_[IndexOf(index)]);
   }
+  const ValueId cast = CastShards(i, phase);
+  if (cast != kNone) added.inputs = {cast};
   // Not before what the unit before it gathered has been copied out.
   if (last_copied_ != kNone && !IsFlat()) added.inputs.push_back(last_copied_);
   const std::int64_t bytes = WholeBytes(unit.parameters);
@@ -28,6 +52,7 @@ void ShardedStep::Gather(std::size_t i, Phase phase) {
   states_[i].gathered =
       AddCollective(kAllGather, bytes, std::move(added)).front();
   builder().Allocate(buffer, Current());
+  if (cast != kNone) Free(builder().value(cast).storage);
   states_[i].buffer = buffer;
 }
 

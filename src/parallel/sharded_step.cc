@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 // fully_shard, PyTorch's FSDP2: of every parameter each GPU keeps the rows of
 // its own, and a unit's parameters are whole only while it runs
@@ -24,6 +25,16 @@
 //   backward   autograd concatenates the unit's gradients; the flat gradient
 //              goes once it is scattered.
 //
+// Its blocks in a reentrant checkpoint run their forward pass without autograd,
+// which then knows of no backward pass to gather for: they are gathered and
+// freed for the recomputation and again for the backward pass, never in
+// advance.
+//
+// With shards in FP32 each GPU converts its own before they are gathered
+// (FlatParamHandle._use_low_precision_shard, FSDPParam.all_gather_inputs), and
+// what was reduced is converted back. FSDP1 converts gradients to the type of
+// the reduction in a tensor of their own, FSDP2 while it packs them.
+//
 // kZero2 is reshard_after_forward=False: what the forward pass gathered stays.
 //
 // Rows are split as torch.chunk does, so the first GPU, which is the one shown,
@@ -35,8 +46,9 @@ ShardedStep::ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
                          std::span<const TrainedParameter> trained)
     : StepRewriter(graph, spec),
       facts_(graph, trained),
-      sizes_(graph, facts_, spec.gpus),
+      sizes_(graph, facts_, spec),
       found_(FindUnits(graph, facts_, spec)),
+      is_held_(graph.storages().size(), false),
       states_(found_.units.size()),
       shards_(facts_.parameters.size(), kNone),
       whole_(facts_.parameters.size(), kNone),
@@ -46,9 +58,11 @@ std::optional<std::int64_t> ShardedStep::BytesOf(StorageId id) const {
   const ParameterIndex index = facts_.OwnerOf(id);
   const std::int64_t bytes = graph().storage(id).bytes;
   if (index == kNone || At(index).gradient == id) return bytes;
-  const std::int64_t elements = sizes_.TypeOf(index).NumElements();
+  const TensorType& whole = sizes_.TypeOf(index);
+  const std::int64_t elements = whole.NumElements();
   if (elements == 0) return bytes;
   const std::int64_t own = sizes_.ShardType(index).NumElements();
+  if (bytes == whole.Bytes()) return own * ByteWidth(sizes_.OwnDType(index));
   if (bytes % elements == 0) return bytes / elements * own;
   // Scales of blocks of an 8-bit state, codes in 4 bits.
   return static_cast<std::int64_t>(
@@ -66,19 +80,26 @@ TensorType ShardedStep::TypeOf(ValueId id) const {
       value.type.NumElements() != sizes_.TypeOf(index).NumElements()) {
     return value.type;
   }
-  return {value.type.dtype, sizes_.ShardType(index).shape};
+  const bool is_its_own = value.type.dtype == sizes_.TypeOf(index).dtype;
+  return {is_its_own ? sizes_.OwnDType(index) : value.type.dtype,
+          sizes_.ShardType(index).shape};
 }
 
 bool ShardedStep::Keeps(const MemoryEvent& event) const {
+  if (event.kind == MemoryEvent::Kind::kAllocate) return true;
   const ParameterIndex index = facts_.OwnerOf(event.storage);
-  return event.kind == MemoryEvent::Kind::kAllocate || index == kNone ||
-         At(index).gradient != event.storage;
+  return !is_held_[IndexOf(event.storage)] &&
+         (index == kNone || At(index).gradient != event.storage);
 }
 
 void ShardedStep::Begin() {
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     shards_[i] = ValueNow(facts_.parameters[i].value);
   }
+  if (!spec().reentrant || spec().orig_params) return;
+  HeldTensors tensors = FindHeldTensors(graph(), facts_, found_.units);
+  for (const StorageId input : tensors.inputs) Hold(input);
+  gradients_ = std::move(tensors.gradients);
 }
 
 void ShardedStep::BeforeNode(NodeId id) {
@@ -87,18 +108,44 @@ void ShardedStep::BeforeNode(NodeId id) {
     if (found_.units[i].first_forward == id) BeginForward(i);
   }
   if (id == found_.backward) BeginNetworkBackward();
+  HoldGradients(id);
   for (std::size_t i = 1; i < states_.size(); ++i) {
     if (found_.units[i].first_backward == id) BeginBackward(i);
   }
 }
 
+void ShardedStep::Hold(StorageId id) {
+  is_held_[IndexOf(id)] = true;
+  held_.push_back(StorageNow(id));
+}
+
+void ShardedStep::HoldGradients(NodeId id) {
+  for (; next_gradient_ < gradients_.size() &&
+         gradients_[next_gradient_].node == id;
+       ++next_gradient_) {
+    Hold(gradients_[next_gradient_].storage);
+  }
+  if (next_gradient_ == 0) return;
+  for (const ValueId output : graph().node(id).outputs) {
+    const StorageId storage = graph().value(output).storage;
+    const bool is_view = graph().node(id).kind == OpKind::kView;
+    if (is_view || !is_held_[IndexOf(storage)]) continue;
+    is_held_[IndexOf(storage)] = false;
+    const Storage& old = builder().storage(StorageNow(storage));
+    sums_.push_back(builder().AddStorage(old.bytes, old.role, old.label));
+    SetStorage(storage, sums_.back());
+  }
+}
+
 void ShardedStep::AfterNode(NodeId id) {
+  for (const StorageId sum : std::exchange(sums_, {})) {
+    builder().Allocate(sum, Current());
+  }
   for (std::size_t i = 1; i < states_.size(); ++i) {
     const ShardedUnit& unit = found_.units[i];
     if (unit.last_forward == id) EndForward(i);
-    if (unit.last_backward == id && unit.inputs_need_gradients) {
-      EndBackward(i);
-    }
+    if (unit.last_again == id) EndRecomputation(i);
+    if (unit.last_backward == id && !unit.inputs.empty()) EndBackward(i);
   }
   if (id == facts_.last_forward) FreeWaiting();
   if (id == facts_.last_backward) EndAll();
@@ -117,12 +164,19 @@ void ShardedStep::EndForward(std::size_t i) {
   if (spec().kind != ParallelKind::kZero2) FreeWhole(i);
 }
 
+void ShardedStep::EndRecomputation(std::size_t i) {
+  if (!spec().reentrant) return;
+  FreeWhole(i);
+  Gather(i, Phase::kBackward);
+  MakeWhole(i, Phase::kBackward);
+}
+
 void ShardedStep::BeginNetworkBackward() {
   if (HasParameters(0)) Prefetch(order_.size());
 }
 
 void ShardedStep::Prefetch(std::size_t place) {
-  if (place == 0) return;
+  if (place == 0 || spec().reentrant) return;
   const std::size_t i = order_[place - 1];
   if (!states_[i].is_whole && states_[i].buffer == kNone) {
     Gather(i, Phase::kBackward);

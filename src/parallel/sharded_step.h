@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "src/parallel/held_inputs.h"
 #include "src/parallel/shard_sizes.h"
 #include "src/parallel/sharded_units.h"
 #include "src/parallel/step_rewriter.h"
@@ -34,6 +35,11 @@ class ShardedStep final : public StepRewriter {
   std::int64_t WholeBytes(const std::vector<ParameterIndex>& indices) const {
     return IsFlat() ? sizes_.FlatBytes(indices) : sizes_.WholeBytes(indices);
   }
+  /// What the unit's flat gradient is of.
+  const std::vector<ParameterIndex>& PackedOf(
+      std::size_t unit, const std::vector<ParameterIndex>& trained) const {
+    return spec().orig_params ? found_.units[unit].parameters : trained;
+  }
   bool HasParameters(std::size_t unit) const {
     return !found_.units[unit].parameters.empty();
   }
@@ -46,8 +52,15 @@ class ShardedStep final : public StepRewriter {
   void BeforeNode(NodeId id) override;
   void AfterNode(NodeId id) override;
 
+  /// Keeps what the storage now has to the end of the backward pass.
+  void Hold(StorageId id);
+  /// Holds the gradients of which this is the first reader. Autograd adds to
+  /// one that is held in a new tensor, not in place.
+  void HoldGradients(NodeId id);
   void BeginForward(std::size_t i);
   void EndForward(std::size_t i);
+  /// A reentrant checkpoint has run the unit again.
+  void EndRecomputation(std::size_t i);
   /// The root's parameters are gathered; requests those of the last unit.
   void BeginNetworkBackward();
   /// Requests the unit before the one at `place` in forward order; the root is
@@ -58,6 +71,8 @@ class ShardedStep final : public StepRewriter {
   /// @name Parameters of a unit
   /// @{
   void Gather(std::size_t i, Phase phase);
+  /// The shards in the type in which they are gathered; kNone if they have it.
+  ValueId CastShards(std::size_t i, Phase phase);
   /// Copies the parameters out of the buffer, or splits it into views of them.
   void MakeWhole(std::size_t i, Phase phase);
   void FreeWhole(std::size_t i);
@@ -71,8 +86,16 @@ class ShardedStep final : public StepRewriter {
   void EndBackward(std::size_t i);
   void FreePacked();
   ValueId Pack(std::size_t i, const std::vector<ParameterIndex>& trained);
+  /// What was packed in the type of the reduction.
+  ValueId CastPacked(std::size_t i, ValueId packed, DType reduced);
   void Scatter(std::size_t i, const std::vector<ParameterIndex>& trained,
                ValueId packed);
+  /// The sums over groups of GPUs of shards of gradients, in place.
+  std::vector<ValueId> SumReplicas(std::size_t i, std::vector<ValueId> values,
+                                   std::int64_t bytes);
+  /// A node with a unit's shards of gradients in one new storage.
+  Added ToShards(std::size_t i, const std::vector<ParameterIndex>& trained,
+                 std::int64_t bytes, std::vector<ValueId> inputs);
   /// Ends the units that autograd did not report, the root first; then the
   /// optimizer reads shards.
   void EndAll();
@@ -81,13 +104,18 @@ class ShardedStep final : public StepRewriter {
   StepFacts facts_;
   ShardSizes sizes_;
   ShardedUnits found_;
+  std::vector<bool> is_held_;    ///< By storage: now, by a hook.
+  std::vector<StorageId> held_;  ///< All that hooks held, in the new graph.
+  std::vector<HeldGradient> gradients_;
+  std::size_t next_gradient_ = 0;   ///< In gradients_.
+  std::vector<StorageId> sums_;     ///< What the next node allocates.
   std::vector<UnitState> states_;   ///< By unit.
   std::vector<ValueId> shards_;     ///< By parameter: its source.
   std::vector<StorageId> whole_;    ///< By parameter, while it is gathered.
   std::vector<ValueId> reduced_;    ///< By parameter: its gradient's shard.
   std::vector<std::size_t> order_;  ///< Units in the order of their gathering.
   std::optional<std::size_t> waiting_;  ///< Whose buffer goes next.
-  StorageId packed_ = kNone;            ///< Being reduced.
+  std::vector<StorageId> packed_;       ///< Being reduced.
   ValueId last_copied_ = kNone;
   ValueId last_reduced_ = kNone;
 };

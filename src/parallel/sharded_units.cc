@@ -18,10 +18,11 @@ constexpr UnitIndex kRoot = 0;
 class UnitSearch {
  public:
   UnitSearch(const OperatorGraph& graph, const StepFacts& facts,
-             const BlockOf& block_of)
+             const BlockOf& block_of, const ParallelSpec& spec)
       : graph_(graph),
         facts_(facts),
         block_of_(block_of),
+        reentrant_(spec.reentrant),
         unit_of_node_(graph.nodes().size(), kRoot),
         unit_of_parameter_(facts.parameters.size(), kNone) {}
 
@@ -131,10 +132,13 @@ class UnitSearch {
       ShardedUnit& unit = Unit(index);
       if (unit.first_backward == kNone) unit.first_backward = id;
       unit.last_backward = id;
+      if (again != kRoot) unit.last_again = id;
     }
   }
 
   /// Values that depend on anything that is trained, and units that read one.
+  /// What a reentrant checkpoint reads must require gradients, if nothing else
+  /// than by enable_input_require_grads() of transformers.
   void FindInputs() {
     std::vector<bool> varies(graph_.storages().size(), false);
     for (const Parameter& parameter : facts_.parameters) {
@@ -146,7 +150,10 @@ class UnitSearch {
       if (node.phase != Phase::kForward) continue;
       for (const ValueId input : node.inputs) {
         const Value& value = graph_.value(input);
-        if (!varies[IndexOf(value.storage)]) continue;
+        const bool is_made_to = reentrant_ &&
+                                unit_of_node_[IndexOf(id)] == kRoot &&
+                                ParameterIn(input) != kNone;
+        if (!varies[IndexOf(value.storage)] && !is_made_to) continue;
         for (const ValueId output : node.outputs) {
           const Value& result = graph_.value(output);
           if (IsFloatingPoint(result.type.dtype)) {
@@ -161,12 +168,13 @@ class UnitSearch {
   void Enter(UnitIndex here, const Value& value) {
     if (value.producer == kNone) return;
     if (unit_of_node_[IndexOf(value.producer)] == here) return;
-    Unit(here).inputs_need_gradients = true;
+    Unit(here).inputs.insert(value.storage);
   }
 
   const OperatorGraph& graph_;
   const StepFacts& facts_;
   const BlockOf& block_of_;
+  const bool reentrant_;
   std::vector<UnitIndex> unit_of_node_;
   std::vector<UnitIndex> unit_of_parameter_;
   std::map<std::string, UnitIndex> units_by_path_;
@@ -179,7 +187,7 @@ ShardedUnits FindUnits(const OperatorGraph& graph, const StepFacts& facts,
                        const ParallelSpec& spec) {
   const BlockOf block_of =
       spec.blocks.empty() ? BlocksOfNumber(0) : BlocksOfPath(spec.blocks);
-  ShardedUnits found = UnitSearch(graph, facts, block_of).Run();
+  ShardedUnits found = UnitSearch(graph, facts, block_of, spec).Run();
   if (!spec.blocks.empty() && found.units.size() == 1) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: no block '{}' has a parameter", ToString(spec),

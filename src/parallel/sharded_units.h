@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,10 @@ struct ShardedUnit {
   NodeId last_forward = kNone;
   NodeId first_backward = kNone;
   NodeId last_backward = kNone;
-  /// True if autograd reports the end of its backward pass, by the gradient of
-  /// its inputs.
-  bool inputs_need_gradients = false;
+  NodeId last_again = kNone;  ///< The last node that is computed again.
+  /// Storages from other units that have gradients: if there are any, autograd
+  /// reports the end of the unit's backward pass.
+  std::set<StorageId> inputs;
 
   /// For labels: the path, or "root".
   std::string Name() const { return path.empty() ? "root" : path; }

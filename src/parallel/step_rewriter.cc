@@ -217,10 +217,13 @@ std::vector<ValueId> StepRewriter::AddCollective(std::string_view target,
                                                  std::int64_t bytes,
                                                  Added added) {
   added.target = target;
-  const Attributes own = {
-      {std::string(kPlanAttribute), ToString(spec_)},
-      {std::string(kGpusAttribute), std::int64_t{spec_.gpus}},
-      {std::string(kBytesAttribute), bytes}};
+  const std::int64_t gpus = added.group > 0 ? added.group : spec_.gpus;
+  Attributes own = {{std::string(kPlanAttribute), ToString(spec_)},
+                    {std::string(kGpusAttribute), gpus},
+                    {std::string(kBytesAttribute), bytes}};
+  if (gpus < spec_.gpus) {
+    own.emplace_back(kPlanGpusAttribute, std::int64_t{spec_.gpus});
+  }
   added.attributes.insert(added.attributes.begin(), own.begin(), own.end());
   return Add(std::move(added));
 }

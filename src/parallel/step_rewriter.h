@@ -48,6 +48,7 @@ class StepRewriter {
     std::string scope = {};
     Attributes attributes = {};
     std::vector<Strides> strides = {};  ///< By result; absent: row-major.
+    int group = 0;  ///< GPUs that exchange; 0: all of the plan.
   };
 
   /// Called after the storages and sources are added, before the first event.

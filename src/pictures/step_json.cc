@@ -7,7 +7,6 @@
 #include "src/judge/report_json.h"
 #include "src/pictures/device_json.h"
 #include "src/pictures/kernel_points.h"
-#include "src/pictures/memory_timeline.h"
 #include "src/pictures/module_costs.h"
 #include "src/pictures/module_names.h"
 
@@ -21,7 +20,8 @@ constexpr std::size_t kMostModules = 800;
 
 nlohmann::ordered_json StepToJson(const Report& report,
                                   const OperatorGraph& graph,
-                                  const DeviceSpec& device) {
+                                  const DeviceSpec& device,
+                                  const TimelineLimits& limits) {
   const Prediction& prediction = report.prediction;
   const std::vector<std::string> of_nodes = ModulesOfNodes(graph);
   return {
@@ -29,7 +29,7 @@ nlohmann::ordered_json StepToJson(const Report& report,
       {"result", ReportToJson(report)},
       {"device", DeviceToJson(device)},
       {"memory_over_step",
-       TimelineToJson(graph, MakeTimeline(graph, prediction.memory),
+       TimelineToJson(graph, MakeTimeline(graph, prediction.memory, limits),
                       ModulesOfStorages(graph, of_nodes))},
       {"modules",
        ModulesToJson(Merged(CostsByModule(graph, prediction.cost, of_nodes),

@@ -27,6 +27,7 @@ struct ForeignRow {
   bool is_torchao = false;  ///< Else of bitsandbytes.
   /// With bitsandbytes: also weights of embeddings are codes.
   bool quantizes_tables = false;
+  bool has_norm = false;  ///< With bitsandbytes: a number per parameter.
 };
 
 namespace {
@@ -42,6 +43,8 @@ constexpr ForeignRow kForeignRows[] = {
     {Optimizer::kPagedLion8bit, 1, 8, 256, true},
     {Optimizer::kTorchaoAdamW8bit, 2, 8, 256, false, true},
     {Optimizer::kTorchaoAdamW4bit, 2, 4, 128, false, true},
+    {Optimizer::kBnbAdamW, 2, 32},
+    {Optimizer::kLamb, 2, 32, 0, false, false, false, true},
 };
 
 /// Smaller parameters keep whole states (min_8bit_size; torchao follows).
@@ -145,6 +148,7 @@ ForeignStep::States ForeignStep::Bitsandbytes(const at::Tensor& parameter,
           at::zeros_like(parameter, parameter.options().dtype(dtype)));
     }
   }
+  if (row_.has_norm) states.push_back(Floats(1, parameter));  // unorm_vec
   for (int i = 0; quantizes && i < row_.num_states; ++i) {
     states.push_back(Floats((size + row_.block - 1) / row_.block, parameter));
   }

@@ -147,9 +147,11 @@ void FusedKernelScope::RequireFits(const TraceOptions& options) const {
                     options.loop.kernels));
   }
   const ParallelSpec& parallel = options.loop.parallel;
+  // They make gradients in the forward pass, long before DDP sends them.
   const bool early_gradients = (chosen_ & kLossesWithHead) != 0;
   if (parallel.kind == ParallelKind::kTensor ||
-      (parallel.kind != ParallelKind::kOneGpu && early_gradients)) {
+      (parallel.kind != ParallelKind::kOneGpu && early_gradients &&
+       !ShardsParameters(parallel))) {
     RefuseKernels(fmt::format("kernels '{}' are not predicted with {}",
                               options.loop.kernels, ToString(parallel)));
   }

@@ -14,7 +14,6 @@
 
 #include "src/program/quantized_product.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/matmul.h>
@@ -22,6 +21,7 @@
 
 #include <string>
 
+#include "src/program/private_operator.h"
 #include "src/program/weighted_operators.h"
 
 namespace foretell {
@@ -29,20 +29,6 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-/// Calls an operator of meta/quantized.cc; returns its results.
-template <typename... Arguments>
-torch::jit::Stack CallAll(const char* name, const Arguments&... arguments) {
-  const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(name, "");
-  torch::jit::Stack stack = {c10::IValue(arguments)...};
-  op.callBoxed(&stack);
-  return stack;
-}
-
-template <typename... Arguments>
-at::Tensor CallPrivate(const char* name, const Arguments&... arguments) {
-  return CallAll(name, arguments...).front().toTensor();
-}
 
 at::Tensor UnpackFourBits(const QuantizedWeight& weight) {
   at::Tensor scales = weight.scales[0];
@@ -82,7 +68,7 @@ at::Tensor EightBitProduct(const at::Tensor& input,
   const at::Tensor rows =
       InType(input, at::kHalf).reshape({-1, input.size(-1)});
   const torch::jit::Stack codes =
-      CallAll("bitsandbytes::int8_vectorwise_quant", rows);
+      CallAllPrivate("bitsandbytes::int8_vectorwise_quant", rows);
   const at::Tensor sums = CallPrivate("bitsandbytes::int8_linear_matmul",
                                       codes[0].toTensor(), weight.packed);
   std::vector<std::int64_t> shape = input.sizes().vec();

@@ -24,8 +24,10 @@
 #include "src/core/libtorch_message.h"
 #include "src/core/name_table.h"
 #include "src/core/text.h"
+#include "src/graph/collective.h"
 #include "src/graph/recompute_blocks.h"
 #include "src/graph/repeat_run.h"
+#include "src/parallel/offload_activations.h"
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
 #include "src/program/channels_last.h"
@@ -36,6 +38,7 @@
 #include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/meta/torch_scope.h"
+#include "src/program/offloaded_step.h"
 #include "src/program/optimizer_step.h"
 #include "src/program/quantized_layers.h"
 #include "src/program/quantized_weights.h"
@@ -119,6 +122,10 @@ void RequireLoopFits(const TrainingLoop& loop) {
                 "an optimizer that steps in the backward pass is modelled on "
                 "one GPU and without accumulation of gradients");
   }
+  if (loop.offload_activations && loop.parallel != ParallelSpec{}) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "saved tensors on the host are modelled on one GPU");
+  }
   if (loop.accumulation >= 1) return;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("gradients of {} batches are added up, expected at "
@@ -150,13 +157,43 @@ std::string LengthsOfTheExample(const std::vector<BoundInput>& inputs) {
       Joined(texts), symbols.back());
 }
 
+constexpr double kMib = 1 << 20;
+
 std::string PagedWarning(std::int64_t bytes) {
-  constexpr double kMib = 1 << 20;
   return fmt::format(
       "{:.1f} MiB of optimizer states are paged: they lie in unified memory, "
       "on "
       "the GPU only while it has room, and count neither as memory nor in time",
       static_cast<double>(bytes) / kMib);
+}
+
+/// Of an optimizer there, and of what goes there and comes back.
+std::string HostWarning(std::int64_t optimizer_bytes,
+                        std::int64_t saved_bytes) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](std::int64_t bytes, std::string_view what) {
+    if (bytes == 0) return;
+    parts.push_back(fmt::format("{:.1f} MiB of {}",
+                                static_cast<double>(bytes) / kMib, what));
+  };
+  add(optimizer_bytes, "parameters, gradients and optimizer states");
+  add(saved_bytes, "saved tensors");
+  if (parts.empty()) return "";
+  return "the host needs memory for " + Joined(parts, " and ");
+}
+
+/// Bytes of one pass that go to the host.
+std::int64_t SentToHost(const OperatorGraph& graph) {
+  std::int64_t most = 0;
+  std::int64_t sum = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.phase != Phase::kForward) {
+      most = std::max(most, std::exchange(sum, 0));
+    } else if (node.target == kToHost) {
+      sum += node.Int(kBytesAttribute, 0);
+    }
+  }
+  return most;
 }
 
 StepCode CodeOf(const TrainingLoop& loop, const TorchVersion& torch) {
@@ -290,11 +327,13 @@ class Tracer {
   }
 
   /// As in `for …: out = model(x)`, the results of a step live until those of
-  /// the next are there.
+  /// the next are there, unless a function of the loop's returns before.
   Trace Train() {
     ChooseTrained();
     // With its steps in the backward pass it finds no gradients afterwards.
-    OptimizerStep optimizer = OptimizerOf(TrainableTensors());
+    std::vector<at::Tensor> stepped = TrainableTensors();
+    const std::vector<GradientHook> sends = SendsToHost(stepped);
+    OptimizerStep optimizer = OptimizerOf(std::move(stepped));
     const std::vector<GradientHook> hooks = StepsInBackward();
     std::vector<at::Tensor> outputs;
     for (int step = 0; step < kTrainingSteps; ++step) {
@@ -311,6 +350,7 @@ class Tracer {
       }
       batch_starts_.push_back(recorder_.num_nodes());
       Step(optimizer);
+      if (options_.loop.step_in_function) Return(outputs);
     }
     if (adapters_) adapters_->RequireUse();
     return Finish(outputs);
@@ -326,6 +366,7 @@ class Tracer {
     paged_bytes_ -= optimizer.paged_bytes();
     optimizer.SetTables(tables_);
     optimizer.Step();
+    if (offloaded_) offloaded_->Step();
     paged_bytes_ += optimizer.paged_bytes();
     recorder_.ChangeRoleOfLiving(TensorRole::kOptimizerTemporary,
                                  TensorRole::kOptimizerState);
@@ -343,6 +384,22 @@ class Tracer {
         Step(*own);
         own->ZeroGrad();
         Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
+      });
+    }
+    return hooks;
+  }
+
+  /// Takes the parameters that the host steps off `stepped`.
+  std::vector<GradientHook> SendsToHost(std::vector<at::Tensor>& stepped) {
+    std::vector<GradientHook> hooks;
+    const TrainingLoop& loop = options_.loop;
+    if (loop.offload_optimizer.empty()) return hooks;
+    offloaded_.emplace(loop, options_.run.optimizer);
+    offloaded_->Take(stepped);
+    for (const at::Tensor& parameter : offloaded_->parameters()) {
+      hooks.emplace_back(parameter, [this, parameter] {
+        NoteGradient(parameter);
+        offloaded_->SendGradient(parameter);
       });
     }
     return hooks;
@@ -416,6 +473,7 @@ class Tracer {
   }
 
   void Clear(OptimizerStep& optimizer) {
+    if (offloaded_) offloaded_->ZeroGrad();
     if (DropsGradients(options_.loop, options_.run.torch)) {
       return optimizer.ZeroGrad();
     }
@@ -558,10 +616,7 @@ class Tracer {
     DropInputGradients();
     Enter(Phase::kForward, TensorRole::kActivation);
     at::Tensor loss = ForwardAndLoss(outputs);
-    if (options_.loop.loss_in_function) {
-      if (marks_results_) results_ = MarkOutputs(outputs);
-      outputs.clear();
-    }
+    if (options_.loop.loss_in_function) Return(outputs);
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     if (cleared != nullptr) Clear(*cleared);
     Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
@@ -577,6 +632,13 @@ class Tracer {
     }
   }
 
+  /// The results of the program die, as those of a function that returns.
+  void Return(std::vector<at::Tensor>& outputs) {
+    if (outputs.empty()) return;
+    if (marks_results_) results_ = MarkOutputs(outputs);
+    outputs.clear();
+  }
+
   /// Each batch has inputs of its own, without a gradient.
   void DropInputGradients() const {
     for (const at::Tensor& input : tensors_) {
@@ -585,9 +647,8 @@ class Tracer {
   }
 
   Trace Finish(const std::vector<at::Tensor>& outputs) {
-    std::vector<TraceOutput> results = options_.loop.loss_in_function
-                                           ? std::move(results_)
-                                           : MarkOutputs(outputs);
+    std::vector<TraceOutput> results =
+        outputs.empty() ? std::move(results_) : MarkOutputs(outputs);
     std::vector<std::string> warnings = program_.warnings(options_.run.mode);
     std::string lengths = LengthsOfTheExample(inputs_);
     if (!lengths.empty()) warnings.push_back(std::move(lengths));
@@ -627,6 +688,12 @@ class Tracer {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
     }
     graph = parallel::Parallelize(graph, options_.loop.parallel, trained_);
+    if (options_.loop.offload_activations && trains()) {
+      graph = parallel::OffloadActivations(graph);
+    }
+    std::string host = HostWarning(offloaded_ ? offloaded_->host_bytes() : 0,
+                                   SentToHost(graph));
+    if (!host.empty()) warnings.push_back(std::move(host));
     for (std::string& warning : GradModeWarnings(graph)) {
       warnings.push_back(std::move(warning));
     }
@@ -668,6 +735,7 @@ class Tracer {
   std::vector<at::Tensor> tensors_;
   std::optional<QuantizedWeights> quantized_;
   std::optional<LoraAdapters> adapters_;
+  std::optional<OffloadedStep> offloaded_;
   std::vector<at::Tensor> tables_;    ///< Weights of embeddings.
   std::int64_t paged_bytes_ = 0;      ///< Of optimizer states.
   std::string loss_;                  ///< Its name.

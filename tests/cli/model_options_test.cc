@@ -157,6 +157,10 @@ TEST(ModelOptions, UnderAutocastPrecisionIsWhatIsCastTo) {
     EXPECT_EQ(AutocastType(run), one.cast) << one.flags;
     EXPECT_EQ(UncastPrecision(run), one.uncast) << one.flags;
   }
+  foretell::Run run = {.precision = Precision::kBf16, .autocast = true};
+  run.half_weights = true;
+  EXPECT_EQ(AutocastType(run), DType::kBF16);
+  EXPECT_EQ(UncastPrecision(run), Precision::kBf16);
 }
 
 TEST(DeviceFlags, NameTheFileThatIsMissing) {
@@ -315,6 +319,7 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
       ParseModel(
           "a.pt2 --mode training --foreach off --fused on --set-to-none off "
           "--late-zero-grad --optimizer-in-backward --accumulate 4 "
+          "--offload-optimizer states --offload-activations "
           "--lora r=16,targets=q|v{1,2} --recompute blocks.* "
           "--kernels rope,swiglu")
           .ToStep({})
@@ -324,6 +329,8 @@ TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
   EXPECT_EQ(loop.set_to_none, false);
   EXPECT_TRUE(loop.late_zero_grad);
   EXPECT_TRUE(loop.optimizer_in_backward);
+  EXPECT_EQ(loop.offload_optimizer, "states");
+  EXPECT_TRUE(loop.offload_activations);
   EXPECT_EQ(loop.accumulation, 4);
   EXPECT_EQ(loop.lora, (LoraSpec{16, "q|v{1,2}"}));
   EXPECT_EQ(loop.recompute, "blocks.*");

@@ -55,6 +55,20 @@ TEST(KernelTime, NormalisesMoreSlowlyByTheBatch) {
   EXPECT_DOUBLE_EQ(NormUs("true"), 8 / 0.75);
 }
 
+TEST(KernelTime, FloatsOfEightBitsRunTwiceAsFastSinceAda) {
+  const Kernel kernel = KernelsOf(
+                            "%x = input f8[8,64]\n%w = parameter f8[64,32]\n"
+                            "%y = _scaled_mm(%x, %w) : bf16[8,32]\n")
+                            .at(0);
+  DeviceSpec device = test::RoundDevice();
+  const auto rate = [&](int capability) {
+    device.compute_capability = capability;
+    return PeakFlopsPerUs(kernel, MakeMachine(device, {})) / 1e7;
+  };
+  EXPECT_DOUBLE_EQ(rate(80), 20);
+  EXPECT_DOUBLE_EQ(rate(89), 40);
+}
+
 /// A row of docs/cost.md: the unit of each kind of product.
 struct UnitRow {
   std::string tensors;

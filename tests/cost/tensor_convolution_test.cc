@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "src/cost/gemm.h"
 #include "src/cost/kernel_time.h"
+#include "src/cost/roofline.h"
 #include "tests/cost/test_device.h"
 #include "tests/kernels/kernels_of.h"
 
@@ -92,6 +95,62 @@ TEST(TensorConvolution, MultipliesByAmperesInstructionOnHopper) {
                    ampere / 0.63);
   EXPECT_DOUBLE_EQ(TimeOf(kernel, MachineOf(device, 120)).arithmetic_us,
                    ampere);
+}
+
+/// The gradients of a convolution of `window` on 8 images of 64 channels.
+std::vector<Kernel> GradientsOf(const std::string& window,
+                                const std::string& more = "") {
+  const bool transposed = !more.empty();
+  return KernelsOf("%x = input f32[8,64,16,16]\n%w = parameter f32[64,64," +
+                       window + "," + window + "]\n%dy = input f32[8,64," +
+                       (transposed ? "32,32" : "16,16") +
+                       "]\nphase backward\n%dx, %dw = "
+                       "convolution_backward(%dy, %x, %w) {" +
+                       more + "output_mask=[1,1,0]} : f32[8,64,16,16], " +
+                       "f32[64,64," + window + "," + window + "]\n",
+                   {.torch = kNewCudnn});
+}
+
+TEST(TensorConvolution, OfCudnn9CopiesNothingForGradientsOfProducts) {
+  for (const Kernel& kernel : GradientsOf("1")) {
+    EXPECT_EQ(CopiedShare(kernel, 90), 0);
+  }
+  EXPECT_DOUBLE_EQ(CopiedShare(SquareWindow("f32", {.torch = kNewCudnn}), 90),
+                   1);
+}
+
+TEST(TensorConvolution, OfATransposedOnesGradientHasNoStrideToPayFor) {
+  DeviceSpec device = test::RoundDevice();
+  const Machine machine = MachineOf(device, 80);
+  const std::vector<Kernel> gradients =
+      GradientsOf("2", "transposed=true, stride=[2,2], ");
+  ASSERT_EQ(gradients.size(), 2U);
+  EXPECT_DOUBLE_EQ(TensorConvolutionShare(gradients[0], machine), 1.0);
+  Kernel forward = gradients[0];
+  forward.pass = ProductPass::kForward;
+  EXPECT_DOUBLE_EQ(TensorConvolutionShare(forward, machine), 0.55);
+}
+
+TEST(TensorConvolution, OfCudnn9IsSlowAtWeightsInTf32) {
+  DeviceSpec device = test::RoundDevice();
+  const Machine machine = MachineOf(device, 90);
+  const std::vector<Kernel> gradients = GradientsOf("1");
+  EXPECT_DOUBLE_EQ(TensorConvolutionShare(gradients[1], machine),
+                   0.42 * TensorConvolutionShare(gradients[0], machine));
+}
+
+TEST(TensorConvolution, OfAWeightFillsTheDeviceWithParts) {
+  DeviceSpec device = test::RoundDevice();
+  const Machine machine = MachineOf(device, 80);
+  constexpr double kRate = 1e8;
+  GemmShape shape = {.m = 64, .n = 64, .k = 1 << 22};
+  const double sixteen_parts_us =
+      GemmUs(shape, MatrixUnit::kTensorConvolution, kRate, machine);
+  shape.divides = true;
+  // A part for each of 64 of 100 multiprocessors, instead of 16.
+  EXPECT_NEAR(sixteen_parts_us /
+                  GemmUs(shape, MatrixUnit::kTensorConvolution, kRate, machine),
+              4, 1.5);
 }
 
 }  // namespace

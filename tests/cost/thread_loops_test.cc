@@ -192,6 +192,9 @@ TEST_F(ThreadLoops, MirrorBordersElementByElement) {
 TEST_F(ThreadLoops, OfCastsFrom16BitsCountElements) {
   const std::string cast = "%x = input f16[64,64]\n%y = to(%x) : f32[64,64]\n";
   EXPECT_DOUBLE_EQ(CyclesOf(cast), 64 * 64 * 0.68 / 100);
+  EXPECT_DOUBLE_EQ(
+      CyclesOf("%x = input bf16[64,64]\n%y = to(%x) : f16[64,64]\n"),
+      64 * 64 * 0.68 / 100);
   EXPECT_EQ(LoopOf("%x = input f32[64,64]\n%y = to(%x) : f16[64,64]\n"), 0);
 }
 
@@ -213,6 +216,23 @@ TEST_F(ThreadLoops, OfABagCountTheRowsThatItSums) {
                             .at(0);
   EXPECT_EQ(kernel.rows, 96 * 64);
   EXPECT_EQ(kernel.bytes_weight, 96 * 64 * 4);
+}
+
+TEST_F(ThreadLoops, OfPointwiseGroupsMultiplyDirectlyBeforeCudnn9) {
+  const auto direct_us = [&](TorchVersion torch, const std::string& type) {
+    return DirectLoopUs(
+        KernelsOf("%x = input " + type +
+                      "[8,64,16,16]\n%y = conv2d(%x, weight " + type +
+                      "[64,16,1,1]) {groups=4} : " + type + "[8,64,16,16]\n",
+                  {.torch = torch})
+            .at(0),
+        machine_);
+  };
+  constexpr TorchVersion kOld = {.major = 2, .minor = 5};
+  EXPECT_DOUBLE_EQ(direct_us(kOld, "f32") * kCyclesPerUs,
+                   8 * 64 * 256 * 16 * 0.25 / 100);
+  EXPECT_EQ(direct_us(kOld, "f16"), 0);
+  EXPECT_EQ(direct_us({.major = 2, .minor = 11}, "f32"), 0);
 }
 
 TEST_F(ThreadLoops, OfTheGradientOfLigersNormGoFromRowToRow) {

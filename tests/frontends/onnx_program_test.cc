@@ -86,6 +86,44 @@ TEST(OnnxProgram, QuantisedWeightsAreInMemoryAndMentioned) {
             128);
 }
 
+TEST(OnnxProgram, FourBitsAreHalfAByteAndUnpackedByOneKernel) {
+  TensorLiteral quantised = Weight("q", {16, 8});
+  quantised.data_type = 22;  // INT4
+  const Trace trace = TraceOf(
+      MakeModel(GraphOf({MakeNode("DequantizeLinear", {"q", "scale"}, {"w"}),
+                         MakeNode("MatMul", {"x", "w"}, {"y"})},
+                        {quantised, Floats("scale", {}, {0.5F})})));
+  EXPECT_THAT(trace.warnings,
+              testing::Contains(HasSubstr("64 weights of type i8 (64 bytes)")));
+  EXPECT_LT(BytesOfRole(trace.graph, TensorRole::kParameter) +
+                BytesOfRole(trace.graph, TensorRole::kBuffer),
+            128);
+  EXPECT_EQ(trace.graph.node(0).target, "awq::dequantize");
+  EXPECT_EQ(ToString(trace.graph.value(trace.graph.node(0).outputs[0]).type),
+            "f32[16,8]");
+}
+
+// [8, 16] numbers in 64 bytes; the product is that of the plain layer.
+TEST(OnnxProgram, WeightsOfFewBitsStayPacked) {
+  TensorLiteral packed = Weight("q", {8, 1, 8});
+  packed.data_type = 2;  // UINT8
+  Node product = MakeNode("MatMulNBits", {"x", "q", "scales"}, {"y"});
+  product.domain = "com.microsoft";
+  product.attributes = {IntAttribute("K", 16), IntAttribute("N", 8),
+                        IntAttribute("bits", 4),
+                        IntAttribute("block_size", 16)};
+  const Trace trace = TraceOf(
+      MakeModel(GraphOf({product}, {packed, Weight("scales", {8, 1})})));
+  std::vector<std::string> targets;
+  for (const foretell::Node& node : trace.graph.nodes()) {
+    targets.push_back(node.target);
+  }
+  EXPECT_EQ(targets, (std::vector<std::string>{"awq::dequantize", "linear"}));
+  EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter) +
+                BytesOfRole(trace.graph, TensorRole::kBuffer),
+            64 + 8 * 4);
+}
+
 TEST(OnnxProgram, AnUndefinedOutputIsNamed) {
   ExpectError(
       [] { TraceOf(MakeModel(GraphOf({MakeNode("Relu", {"x"}, {"a"})}, {}))); },

@@ -14,7 +14,7 @@ struct Target {
 };
 
 /// Formats that are read without LibTorch: csv, dataset, device_json,
-/// graph_text, onnx, safetensors.
+/// graph_text, memory_snapshot, onnx, safetensors.
 std::span<const Target> ParserTargets();
 /// What is answered about a graph whose text may lie: graph_step.
 std::span<const Target> StepTargets();
@@ -36,6 +36,9 @@ void ParseGraphText(std::string_view text);
 /// energy in three kinds of run, what networks see of it, plans for several
 /// GPUs, MIG and reports.
 void PredictGraphText(std::string_view text);
+/// Reads `bytes` as a memory snapshot of PyTorch, and follows its trace: what
+/// is alive at the peak must add up to it.
+void ReadMemorySnapshot(std::string_view bytes);
 /// Reads `bytes` as an ONNX model, with and without payloads.
 void ReadOnnx(std::string_view bytes);
 /// Reads the bytes of a checkpoint; what was read must be written and read

@@ -8,6 +8,7 @@
 #include "src/core/csv_rows.h"
 #include "src/device/read_device.h"
 #include "src/network/safetensors.h"
+#include "src/snapshot/recorded_memory.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/promises.h"
 
@@ -57,6 +58,7 @@ constexpr Target kParserTargets[] = {
     {"dataset", &ReadDataset},
     {"device_json", &ReadDevices},
     {"graph_text", &ParseGraphText},
+    {"memory_snapshot", &ReadMemorySnapshot},
     {"onnx", &ReadOnnx},
     {"safetensors", &ReadSafeTensors},
 };
@@ -97,6 +99,21 @@ void ParseGraphText(std::string_view text) {
       Require(false, "own text refused: " + std::string(error.what()));
     }
     Require(once == twice, "printing is not stable");
+  });
+}
+
+void ReadMemorySnapshot(std::string_view bytes) {
+  Expecting("input:", [&] {
+    const snapshot::MemorySnapshot read =
+        snapshot::ParseSnapshot(bytes, std::string(kOrigin));
+    const snapshot::StackWords words(read);
+    const snapshot::RecordedMemory memory = FollowTrace(read, words);
+    std::int64_t live = 0;
+    for (const snapshot::RecordedBlock& block : memory.live) {
+      live += block.bytes;
+      words.PlaceOf(block.stack);
+    }
+    Require(live == memory.peak_allocated, "the peak is not what is alive");
   });
 }
 

@@ -109,7 +109,9 @@ void PredictGraphText(std::string_view text) {
     }
     MayRefuse([&] { MakeAllTerms(graph, predictors.back()); });
     for (const char* const plan : {"ddp:2", "zero1:2,bucket-view", "fsdp:4",
-                                   "fsdp1:4", "tp:2", "tp:2,vocabulary"}) {
+                                   "fsdp1:4,fp32-shards,reentrant",
+                                   "hsdp:2x2,reduce=bf16", "tp:2",
+                                   "tp:2,vocabulary"}) {
       MayRefuse([&] {
         parallel::Parallelize(graph, ParseParallel("plan", plan),
                               TrainedOf(graph));

@@ -9,26 +9,33 @@ namespace foretell {
 namespace {
 
 TEST(ParallelSpec, ReadsWhatItWrites) {
-  for (const std::string text : {"ddp:8",
-                                 "ddp:2,bucket-view",
-                                 "zero1:4",
-                                 "zero1:4,bucket-view",
-                                 "zero2:2",
-                                 "fsdp:65536",
-                                 "fsdp:8,blocks=model.layers.*",
-                                 "fsdp1:8",
-                                 "fsdp1:8,blocks=h.*",
-                                 "tp:4",
-                                 "tp:4,vocabulary",
-                                 "pp:4",
-                                 "pp:4,schedule=gpipe",
-                                 "pp:2,schedule=interleaved:2,microbatches=8",
-                                 "pp:3,microbatches=6,split=h.4:h.8",
-                                 "tp:2+ddp:4",
-                                 "tp:2,vocabulary+ddp:4,bucket-view",
-                                 "tp:4+fsdp:2,blocks=h.*",
-                                 "tp:4+zero2:2",
-                                 "pp:2,microbatches=8+ddp:4"}) {
+  for (const std::string text :
+       {"ddp:8",
+        "ddp:2,bucket-view",
+        "zero1:4",
+        "zero1:4,bucket-view",
+        "zero2:2",
+        "fsdp:65536",
+        "fsdp:8,blocks=model.layers.*",
+        "fsdp1:8",
+        "fsdp1:8,blocks=h.*",
+        "tp:4",
+        "tp:4,vocabulary",
+        "hsdp:2x4",
+        "hsdp:2x32768",
+        "hsdp1:2x4,reentrant",
+        "fsdp:8,fp32-shards,reduce=fp32",
+        "fsdp1:2,fp32-shards,reentrant,orig-params,reduce=bf16,blocks=h.*",
+        "pp:4",
+        "pp:4,schedule=gpipe",
+        "pp:2,schedule=interleaved:2,microbatches=8",
+        "pp:3,microbatches=6,split=h.4:h.8",
+        "tp:2+ddp:4",
+        "tp:2,vocabulary+ddp:4,bucket-view",
+        "tp:4+fsdp:2,blocks=h.*",
+        "tp:4+zero2:2",
+        "tp:2+hsdp:2x4,fp32-shards,reduce=bf16",
+        "pp:2,microbatches=8+ddp:4"}) {
     EXPECT_EQ(ToString(ParseParallel("--parallel", text)), text);
   }
   EXPECT_EQ(ToString(ParallelSpec{}), "");
@@ -39,6 +46,10 @@ TEST(ParallelSpec, KnowsItsParts) {
   EXPECT_EQ(spec.kind, ParallelKind::kFsdp);
   EXPECT_EQ(spec.gpus, 8);
   EXPECT_EQ(spec.blocks, "h.*");
+  const ParallelSpec groups = ParseParallel("--parallel", "hsdp:2x4");
+  EXPECT_EQ(groups.kind, ParallelKind::kFsdp);
+  EXPECT_EQ(groups.gpus, 8);
+  EXPECT_EQ(ShardGroup(groups), 4);
 }
 
 TEST(ParallelSpec, HasAMicroBatchForEachGpuByDefault) {
@@ -60,6 +71,9 @@ TEST(ParallelSpec, TakesCombinedPlansApart) {
   EXPECT_TRUE(ShardsParameters(spec));
   EXPECT_FALSE(SharesInference(spec));
   EXPECT_EQ(DataPart(ModelPart(spec)), ParallelSpec{});
+  const ParallelSpec groups = ParseParallel("--parallel", "tp:2+hsdp:2x4");
+  EXPECT_EQ(ShardGroup(ModelPart(groups)), 2);
+  EXPECT_EQ(ShardGroup(DataPart(groups)), 4);
 }
 
 TEST(ParallelSpec, RefusesOtherTexts) {
@@ -72,6 +86,14 @@ TEST(ParallelSpec, RefusesOtherTexts) {
                                  "ddp:2.5",
                                  "ddp:65537",
                                  "hsdp:8",
+                                 "hsdp:1x8",
+                                 "hsdp:2x1",
+                                 "hsdp:2x65536",
+                                 "fsdp:2x4",
+                                 "fsdp:8,reentrant",
+                                 "zero2:8,fp32-shards",
+                                 "fsdp:8,reduce=tf32",
+                                 "fsdp:8,reduce=",
                                  "tp:4,bucket-view",
                                  "tp:4,blocks=h.*",
                                  "fsdp:8,",
@@ -89,6 +111,9 @@ TEST(ParallelSpec, RefusesOtherTexts) {
                                  "pp:4,microbatches=0",
                                  "pp:4,split=",
                                  "ddp:4,microbatches=8",
+                                 "pp:4,vocabulary",
+                                 "tp:2,fp32-shards+fsdp:2",
+                                 "tp:2+ddp:2,reentrant",
                                  "ddp:4+tp:2",
                                  "tp:2+tp:2",
                                  "tp:2+zero1:2",

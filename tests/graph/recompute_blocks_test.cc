@@ -18,7 +18,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::int64_t kTensor = 4 * 16 * 4;
-constexpr std::int64_t kWeight = 16 * 16 * 4;
 
 /// Adds operators whose results are each in a storage of their own.
 class StepBuilder {
@@ -80,23 +79,45 @@ OperatorGraph TwoBlocks(bool trains_second = true) {
   return step.Build();
 }
 
+/// One block, h = linear(x), a = h + x, gelu(a), of which the backward pass
+/// reads a.
+OperatorGraph SumBlock() {
+  constexpr auto kForward = Phase::kForward;
+  constexpr auto kBackward = Phase::kBackward;
+  constexpr auto kTemporary = TensorRole::kBackwardTemporary;
+  StepBuilder step;
+  const ValueId x = step.Source("x", TensorRole::kInput, {4, 16});
+  const ValueId w = step.Source("w", TensorRole::kParameter, {16, 16});
+  const ValueId h = step.Add("linear", {x, w}, "layers.0.fc", kForward);
+  const ValueId a = step.Add("add", {h, x}, "layers.0", kForward);
+  const ValueId g = step.Add("gelu", {a}, "layers.0.act", kForward);
+  const ValueId loss = step.Add("mean", {g}, "", kForward);
+  const ValueId d = step.Add("div", {loss}, "", kBackward, kTemporary);
+  const ValueId e =
+      step.Add("gelu_backward", {d, a}, "", kBackward, kTemporary);
+  step.Add("mm", {e, x}, "", kBackward, TensorRole::kGradient, {16, 16});
+  step.builder().MarkInput(x);
+  step.builder().MarkOutput(loss);
+  return step.Build();
+}
+
 std::vector<std::string> NamesOfNodes(const OperatorGraph& graph) {
   std::vector<std::string> names;
   for (const Node& node : graph.nodes()) names.push_back(node.target);
   return names;
 }
 
-/// Bytes alive once each node is done.
+/// Bytes alive once each node is done, without those that lived before.
 std::vector<std::int64_t> LiveBytes(const OperatorGraph& graph) {
   std::vector<std::int64_t> live(graph.nodes().size(), 0);
   for (const MemoryEvent& event : graph.events()) {
+    if (event.node == kNone) continue;
     const std::int64_t bytes = graph.storage(event.storage).bytes;
-    const auto begin = live.begin() + std::max(event.node, 0);
+    const auto begin = live.begin() + event.node;
     for (auto it = begin; it != live.end(); ++it) {
       *it += event.kind == MemoryEvent::Kind::kAllocate ? bytes : -bytes;
     }
   }
-  for (std::int64_t& bytes : live) bytes -= kTensor + 2 * kWeight;
   return live;
 }
 
@@ -163,6 +184,48 @@ TEST(RecomputeBlocks, GivesOfAnEarlierStepItsMemoryAlone) {
 TEST(RecomputeBlocks, FindsTheBlocksOfAnUnknownNetwork) {
   EXPECT_EQ(NamesOfNodes(RecomputeBlocks(TwoBlocks(), "auto")),
             NamesOfNodes(RecomputeBlocks(TwoBlocks(), "layers.*")));
+}
+
+TEST(RecomputeBlocks, TakesSeveralPaths) {
+  EXPECT_EQ(NamesOfNodes(RecomputeBlocks(TwoBlocks(), "layers.0,layers.1")),
+            NamesOfNodes(RecomputeBlocks(TwoBlocks(), "layers.*")));
+}
+
+TEST(RecomputeBlocks, LeavesTheBlocksBetweenAlone) {
+  const OperatorGraph second = RecomputeBlocks(TwoBlocks(), "layers.*/2");
+  EXPECT_EQ(NamesOfNodes(second),
+            NamesOfNodes(RecomputeBlocks(TwoBlocks(), "layers.1")));
+  EXPECT_THAT(NamesOfNodes(second),
+              ElementsAre("linear", "gelu", "linear", "gelu", "mean",  //
+                          "linear", "gelu_backward", "mm", "mm",       //
+                          "gelu_backward", "mm"));
+}
+
+TEST(RecomputeBlocks, KeepsResultsOfChosenOperators) {
+  EXPECT_THAT(LiveBytes(RecomputeBlocks(SumBlock(), "layers.*")),
+              ElementsAre(1 * kTensor, 1 * kTensor, 1 * kTensor,  // h, a, g
+                          1 * kTensor, 2 * kTensor,  // the loss; and d
+                          3 * kTensor, 3 * kTensor,  // h again, then a
+                          2 * kTensor, 1 * kTensor));
+  const OperatorGraph kept = RecomputeBlocks(SumBlock(), "layers.*,save=mm");
+  EXPECT_THAT(NamesOfNodes(kept),
+              ElementsAre("linear", "add", "gelu", "mean", "div", "add",
+                          "gelu_backward", "mm"));
+  EXPECT_THAT(LiveBytes(kept),
+              ElementsAre(1 * kTensor, 2 * kTensor, 2 * kTensor,  // h stays
+                          2 * kTensor, 3 * kTensor,
+                          3 * kTensor,  // a again, of h, which dies
+                          2 * kTensor, 1 * kTensor));
+}
+
+TEST(RecomputeBlocks, RunsAReentrantBlockToItsEnd) {
+  const OperatorGraph graph = RecomputeBlocks(SumBlock(), "layers.*,reentrant");
+  EXPECT_THAT(NamesOfNodes(graph),
+              ElementsAre("linear", "add", "gelu", "mean", "div", "linear",
+                          "add", "gelu", "gelu_backward", "mm"));
+  const std::vector<std::int64_t> live = LiveBytes(graph);
+  EXPECT_EQ(live[7], 4 * kTensor);  // loss, d, a and the result
+  EXPECT_EQ(live[8], 2 * kTensor);  // loss, e
 }
 
 TEST(RecomputeBlocks, NamesAPathWhereNoBlockAnswers) {

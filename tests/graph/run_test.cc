@@ -16,6 +16,7 @@ constexpr Run kUnusual = {.mode = Mode::kTraining,
                           .channels_last = true,
                           .half_group_norm = true,
                           .half_layer_norm = true,
+                          .half_weights = true,
                           .torch = {.major = 1, .minor = 13, .patch = 1},
                           .host = Host::kCpp,
                           .restore_folded_norms = true,
@@ -30,7 +31,8 @@ TEST(Run, ComesBackFromItsJson) {
   EXPECT_EQ(
       RunToJson({}),
       R"({"autocast":false,"channels_last":false,"grad_mode":false,)"
-      R"("half_group_norm":false,"half_layer_norm":false,"host":"python",)"
+      R"("half_group_norm":false,"half_layer_norm":false,"half_weights":false,)"
+      R"("host":"python",)"
       R"("mode":"inference","optimizer":"sgd","power_limit_w":null,)"
       R"("precision":"fp32",)"
       R"("restore_folded_norms":false,"torch":"2.9"})");
@@ -48,6 +50,8 @@ TEST(Run, MayLeaveOutItsPowerLimitAndTheTypesOfNorms) {
   EXPECT_EQ(RunFromJson(Edited("\"half_group_norm\":false,", ""), "test"),
             foretell::Run{});
   EXPECT_EQ(RunFromJson(Edited("\"half_layer_norm\":false,", ""), "test"),
+            foretell::Run{});
+  EXPECT_EQ(RunFromJson(Edited("\"half_weights\":false,", ""), "test"),
             foretell::Run{});
 }
 
@@ -136,6 +140,7 @@ TEST(Optimizer, KnowsTheNamesOfTransformers) {
   EXPECT_EQ(ParseOptimizer("paged_adamw_8bit"), Optimizer::kPagedAdamW8bit);
   EXPECT_EQ(ParseOptimizer("paged-adamw"), Optimizer::kPagedAdamW);
   EXPECT_EQ(ParseOptimizer("lion_32bit"), Optimizer::kLion);
+  EXPECT_EQ(ParseOptimizer("bnb_adamw"), Optimizer::kBnbAdamW);
   EXPECT_EQ(ParseOptimizer("adamw_torch_4bit"), Optimizer::kTorchaoAdamW4bit);
 }
 

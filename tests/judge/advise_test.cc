@@ -92,12 +92,15 @@ TEST(Advise, RanksWhatKeepsTheNumericsFirst) {
   // Of a batch of 6 only halves are whole.
   EXPECT_THAT(
       NamesOfRemedies(advice),
-      ElementsAre("activation checkpointing", "gradient accumulation 2 x 3",
-                  "expandable segments", "foreach=False", "fused=True",
-                  "shard over 2 GPUs (fsdp:2)", "shard over 8 GPUs (fsdp:8)",
-                  "optimizer sgd", "optimizer momentum", "optimizer adamw",
-                  "optimizer rmsprop", "optimizer adagrad",
-                  "optimizer adafactor", "autocast to bf16"));
+      ElementsAre(
+          "activation checkpointing", "checkpointing of every second block",
+          "gradient accumulation 2 x 3", "expandable segments",
+          "saved tensors on the host", "optimizer in the backward pass",
+          "optimizer states on the host", "foreach=False", "fused=True",
+          "shard over 2 GPUs (fsdp:2)", "shard over 8 GPUs (fsdp:8)",
+          "optimizer sgd", "optimizer momentum", "optimizer adamw",
+          "optimizer rmsprop", "optimizer adagrad", "optimizer adafactor",
+          "optimizer adamw8bit", "autocast to bf16"));
   const Remedy& first = advice.remedies.front();
   EXPECT_EQ(first.saved_mib, 300);
   EXPECT_EQ(first.time_factor, 1.3);

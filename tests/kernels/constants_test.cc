@@ -39,6 +39,13 @@ TEST(ConstantTable, IsNotMadeOfFloatingPointNumbers) {
       LastIsATable("%w = parameter f32[8]\n%u = add(%w, %w) : f32[8]\n"));
 }
 
+// Codes less their zero points, in every step; a mask remains a table.
+TEST(ConstantTable, IsNotMadeOfQuantizedWeights) {
+  const std::string codes = "%w = buffer i8[8,8]\n%z = buffer i64[8,1]\n";
+  EXPECT_FALSE(LastIsATable(codes + "%u = sub(%w, %z) : i64[8,8]\n"));
+  EXPECT_TRUE(LastIsATable(codes + "%u = ne(%w, %z) : bool[8,8]\n"));
+}
+
 TEST(ConstantTable, IsNotRandom) {
   EXPECT_FALSE(LastIsATable("%r = randperm() {n=8} : i64[8]\n"));
 }

@@ -6,9 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "foretell/error.h"
+#include "foretell/graph_io.h"
 #include "src/graph/collective.h"
 #include "tests/parallel/step_files.h"
 
@@ -112,6 +117,155 @@ TEST(Parallelize, FreesFlatGradientsOnceTheyAreScattered) {
     EXPECT_EQ(graph.node(event.node).target, kReduceScatter);
   }
   EXPECT_EQ(freed, 4);  // Three blocks and the root.
+}
+
+/// Three frozen blocks with a trained matrix each that are computed again; `g2`
+/// and `g1` are the gradients of what the blocks 2 and 1 read, x2 and x1.
+constexpr std::string_view kAdaptedStep =
+    R"(graph "held" mode=training precision=fp32 batch=2 optimizer="sgd"
+%root = parameter f32[4,4]
+%0.w = parameter f32[4,4]
+%0.a = parameter f32[4,4]
+%1.w = parameter f32[4,4]
+%1.a = parameter f32[4,4]
+%2.w = parameter f32[4,4]
+%2.a = parameter f32[4,4]
+%in = input f32[2,4]
+%x0 = linear(%in, %root) : f32[2,4]
+%h0 = linear(%x0, %0.w) : f32[2,4] @ "0"
+%t0 = linear(%x0, %0.a) : f32[2,4] @ "0"
+%x1 = add(%h0, %t0) : f32[2,4] @ "0"
+%h1 = linear(%x1, %1.w) : f32[2,4] @ "1"
+%t1 = linear(%x1, %1.a) : f32[2,4] @ "1"
+%x2 = add(%h1, %t1) : f32[2,4] @ "1"
+%h2 = linear(%x2, %2.w) : f32[2,4] @ "2"
+%t2 = linear(%x2, %2.a) : f32[2,4] @ "2"
+%x3 = add(%h2, %t2) : f32[2,4] @ "2"
+phase backward
+%g3 = ones_like(%x3) : f32[2,4]
+%h2.again = linear(%x2, %2.w) : f32[2,4] @ "2"
+%p2 = mm(%g3, %2.w) : f32[2,4]
+%q2 = mm(%g3, %2.a) : f32[2,4]
+%d2 = mm(%g3, %x2) : f32[4,4] gradient
+%g2 = add_(%p2, %q2) : f32[2,4] alias %p2
+%h1.again = linear(%x1, %1.w) : f32[2,4] @ "1"
+%p1 = mm(%g2, %1.w) : f32[2,4]
+%d1 = mm(%g2, %x1) : f32[4,4] gradient
+%g1 = add_(%g2, %p1) : f32[2,4] alias %g2
+%h0.again = linear(%x0, %0.w) : f32[2,4] @ "0"
+%p0 = mm(%g1, %0.w) : f32[2,4]
+%d0 = mm(%g1, %x0) : f32[4,4] gradient
+%z = sum(%d0) : f32[]
+phase optimizer
+%n0, %n1, %n2 = _foreach_add_(%0.a, %1.a, %2.a, %d0, %d1, %d2) : f32[4,4] alias %0.a, f32[4,4] alias %1.a, f32[4,4] alias %2.a
+output %x3
+)";
+
+OperatorGraph AdaptedStepUnder(const std::string& plan) {
+  const OperatorGraph graph = ParseGraph(kAdaptedStep, "adapted");
+  const Node& update =
+      graph.node(static_cast<NodeId>(graph.nodes().size()) - 1);
+  std::vector<parallel::TrainedParameter> trained;
+  for (std::size_t i = 0; i < update.outputs.size(); ++i) {
+    trained.push_back(
+        {.parameter = graph.value(update.inputs[i]).storage,
+         .gradient =
+             graph.value(update.inputs[i + update.outputs.size()]).storage});
+  }
+  return parallel::Parallelize(graph, ParseParallel("plan", plan), trained);
+}
+
+/// Tensors of the blocks' inputs' size that die when the backward pass is over.
+int CountHeld(const OperatorGraph& graph) {
+  int held = 0;
+  for (const MemoryEvent& event : graph.events()) {
+    const NodeId next = event.node + 1;
+    held += event.kind == MemoryEvent::Kind::kFree && event.node != kNone &&
+            graph.storage(event.storage).bytes == 2 * 4 * 4 &&
+            std::cmp_less(next, graph.nodes().size()) &&
+            graph.node(event.node).phase == Phase::kBackward &&
+            graph.node(next).phase == Phase::kOptimizer;
+  }
+  return held;
+}
+
+TEST(Parallelize, HoldsInputsOfFrozenBlocksInReentrantCheckpoints) {
+  const OperatorGraph plain = AdaptedStepUnder("fsdp1:2");
+  const OperatorGraph graph = AdaptedStepUnder("fsdp1:2,reentrant");
+  EXPECT_EQ(CountHeld(plain), 0);
+  // x0, x1, x2, g2 and g1, which was added up in place of g2 before.
+  EXPECT_EQ(CountHeld(graph), 5);
+  EXPECT_EQ(CountHeld(AdaptedStepUnder("fsdp1:2,reentrant,orig-params")), 0);
+  // A block is gathered once more to be computed again.
+  EXPECT_EQ(ExchangesOf(plain)[std::string(kAllGather)].count, 1 + 3 * 2);
+  EXPECT_EQ(ExchangesOf(graph)[std::string(kAllGather)].count, 1 + 3 * 3);
+}
+
+TEST(Parallelize, ReducesFrozenPartsOfOriginalParameters) {
+  const std::string scatter(kReduceScatter);
+  EXPECT_EQ(ExchangesOf(AdaptedStepUnder("fsdp1:2"))[scatter].bytes, 3 * 64);
+  EXPECT_EQ(ExchangesOf(AdaptedStepUnder("fsdp1:2,orig-params"))[scatter].bytes,
+            3 * 2 * 64);
+}
+
+TEST(Parallelize, SumsShardsOverGroups) {
+  std::map<std::string, Exchanged> one =
+      ExchangesOf(ReadStep("blocks").Under("fsdp:4"));
+  const OperatorGraph graph = ReadStep("blocks").Under("hsdp:2x4");
+  std::map<std::string, Exchanged> both = ExchangesOf(graph);
+  EXPECT_EQ(both[std::string(kAllGather)].bytes,
+            one[std::string(kAllGather)].bytes);
+  EXPECT_EQ(both[std::string(kAllReduce)].count, 4);
+  EXPECT_EQ(both[std::string(kAllReduce)].bytes,
+            one[std::string(kReduceScatter)].bytes / 4);
+  for (const Node& node : graph.nodes()) {
+    const std::optional<Collective> exchange = CollectiveOf(node);
+    if (!exchange) continue;
+    EXPECT_EQ(exchange->gpus, exchange->target == kAllReduce ? 2 : 4);
+    EXPECT_EQ(exchange->plan_gpus, 8);
+  }
+}
+
+TEST(Parallelize, ReducesInTheTypeThatIsNamed) {
+  const std::string scatter(kReduceScatter);
+  for (const std::string kind : {"fsdp", "fsdp1"}) {
+    std::map<std::string, Exchanged> own =
+        ExchangesOf(ReadStep("blocks").Under(kind + ":4"));
+    std::map<std::string, Exchanged> half =
+        ExchangesOf(ReadStep("blocks").Under(kind + ":4,reduce=bf16"));
+    EXPECT_EQ(half[scatter].bytes, own[scatter].bytes / 2);
+    EXPECT_EQ(half[std::string(kAllGather)].bytes,
+              own[std::string(kAllGather)].bytes);
+  }
+}
+
+TEST(Parallelize, KeepsShardsOfHalfPrecisionInFp32) {
+  std::string text(kAdaptedStep);
+  for (std::size_t at = 0; (at = text.find("f32", at)) != std::string::npos;) {
+    text.replace(at, 3, "bf16");
+  }
+  const OperatorGraph graph = ParseGraph(text, "half");
+  const Node& update =
+      graph.node(static_cast<NodeId>(graph.nodes().size()) - 1);
+  const StorageId weight = graph.value(update.inputs[0]).storage;
+  const StorageId gradient = graph.value(update.inputs[3]).storage;
+  const OperatorGraph sharded = parallel::Parallelize(
+      graph, ParseParallel("plan", "fsdp1:2,fp32-shards"),
+      std::vector<parallel::TrainedParameter>{{weight, gradient}});
+  // Only what is trained: eight of sixteen elements, and the shard in 16 bits
+  // that is gathered with the block's other parameter.
+  EXPECT_EQ(sharded.storage(weight).bytes, 8 * 4);
+  int converted = 0;
+  for (const Storage& storage : sharded.storages()) {
+    if (storage.label == "converted shards of 0") {
+      EXPECT_EQ(storage.bytes, 8 * 2);
+      ++converted;
+    }
+    if (storage.label == "gradients of 0") {
+      EXPECT_TRUE(storage.bytes == 8 * 2 || storage.bytes == 8 * 4);
+    }
+  }
+  EXPECT_EQ(converted, 2);
 }
 
 TEST(Parallelize, WrapsTheBlocksThatAreNamed) {

@@ -65,6 +65,8 @@ INSTANTIATE_TEST_SUITE_P(
         StateBytes{Optimizer::kPagedAdamW, 2 * 4 * (8192 + 800)},
         StateBytes{Optimizer::kPagedAdamW8bit,
                    2 * (4 * 8192 + 4 * 400 + 4 * 800 + 1024)},
+        StateBytes{Optimizer::kBnbAdamW, 2 * 4 * (8192 + 102400 + 800)},
+        StateBytes{Optimizer::kLamb, 2 * 4 * (8192 + 102400 + 800) + 3 * 4},
         StateBytes{Optimizer::kLion, 4 * (8192 + 102400 + 800)},
         StateBytes{Optimizer::kLion8bit,
                    4 * 8192 + 102400 + 4 * 400 + 4 * 800 + 1024},

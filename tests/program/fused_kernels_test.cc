@@ -197,9 +197,9 @@ TEST(FusedKernels, RefuseWhatTheyCannotDo) {
   EXPECT_THAT(message_of({.kernels = "cross-entropy,swiglu"}, meta),
               HasSubstr("kernels 'swiglu' replace nothing"));
   EXPECT_THAT(message_of({.kernels = "liger",
-                          .parallel = {.kind = ParallelKind::kFsdp, .gpus = 8}},
+                          .parallel = {.kind = ParallelKind::kDdp, .gpus = 8}},
                          meta),
-              HasSubstr("kernels 'liger' are not predicted with fsdp:8"));
+              HasSubstr("kernels 'liger' are not predicted with ddp:8"));
 }
 
 }  // namespace

@@ -334,7 +334,7 @@ TEST(TrainingLoop, InputsThatRequireGradientsGetOneEachStep) {
 }
 
 // The result [4,8] of 128 bytes.
-TEST(TrainingLoop, FreesResultsWithTheFunctionOfTheLoss) {
+TEST(TrainingLoop, FreesResultsWithTheFunctionThatMadeThem) {
   const auto result_dies_in = [](const TrainingLoop& loop) {
     const OperatorGraph graph = TrainInLoop(loop);
     const NodeId death = DeathOf(graph, graph.outputs()[0]);
@@ -345,6 +345,7 @@ TEST(TrainingLoop, FreesResultsWithTheFunctionOfTheLoss) {
   EXPECT_EQ(result_dies_in({.loss_in_function = true}), "forward");
   EXPECT_EQ(result_dies_in({.loss_in_function = true, .accumulation = 3}),
             "forward");
+  EXPECT_EQ(result_dies_in({.step_in_function = true}), "optimizer");
 }
 
 TEST(TrainingLoop, RefusesWhatNothingAnswersTo) {

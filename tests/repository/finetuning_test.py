@@ -109,10 +109,10 @@ class Commands(unittest.TestCase):
 
     def test_shards_trained_weights_in_32_bits_under_autocast(self):
         amp = {"precision": "bfloat16 + amp", "gpus": "2"}
-        self.assert_asked(run_of(amp), "--precision bf16 --autocast",
-                          "--parallel fsdp1:2")
-        for alone in ({**amp, "gpus": "1"}, {**amp, **LORA}):
-            self.assertNotIn("--autocast", run_of(alone).words)
+        self.assert_asked(run_of(amp), "--precision bf16",
+                          "--parallel fsdp1:2,fp32-shards,reentrant")
+        self.assert_asked(run_of({**amp, **LORA}), "--parallel fsdp1:2,reentrant")
+        self.assertNotIn("--parallel", run_of({**amp, "gpus": "1"}).words)
 
     def test_reads_cuda_from_the_version(self):
         flags = finetuning_runs.environment_flags

@@ -171,30 +171,34 @@ at::Tensor RowsAt(const at::Tensor& cache, const at::Tensor& positions,
 
 }  // namespace
 
-void LowerMicrosoftAttention(NodeContext& ctx) {
-  Refuse(ctx, 6, "past_sequence_length");
-  if (ctx.IntAttribute("do_rotary", 0) != 0)
-    FailAttribute(ctx, "do_rotary", "1");
-  const at::Tensor weights = ctx.Tensor(1);
-  const at::Tensor projected =
-      at::linear(ctx.Tensor(0), weights.t(), ctx.OptionalTensor(2));
+void AttendProjected(NodeContext& ctx, const at::Tensor& projected,
+                     const AttentionPlaces& places) {
   const std::vector<at::Tensor> parts = at::split_with_sizes(
-      projected, ProjectionSizes(ctx, weights.size(1)), -1);
+      projected, ProjectionSizes(ctx, projected.size(-1)), -1);
   const std::int64_t heads = HeadsOf(ctx);
   AttentionRequest request;
   request.query = SplitHeads(ctx, parts[0], heads);
   request.key = SplitHeads(ctx, parts[1], heads);
   request.value = SplitHeads(ctx, parts[2], heads);
   std::int64_t past = 0;
-  if (ctx.Has(4)) {  // [2, batch, heads, past, size]
-    const at::Tensor cache = ctx.Tensor(4);
+  if (ctx.Has(places.past)) {  // [2, batch, heads, past, size]
+    const at::Tensor cache = ctx.Tensor(places.past);
     past = cache.size(3);
     request.key = at::cat({cache.select(0, 0), request.key}, 2);
     request.value = at::cat({cache.select(0, 1), request.value}, 2);
   }
   if (ctx.Wants(1)) ctx.Set(1, at::stack({request.key, request.value}));
-  request.mask = AdditiveMask(ctx, 3, 5, request);
+  request.mask = AdditiveMask(ctx, places.mask, places.bias, request);
   Finish(ctx, request, past);
+}
+
+void LowerMicrosoftAttention(NodeContext& ctx) {
+  Refuse(ctx, 6, "past_sequence_length");
+  if (ctx.IntAttribute("do_rotary", 0) != 0)
+    FailAttribute(ctx, "do_rotary", "1");
+  const at::Tensor projected =
+      at::linear(ctx.Tensor(0), ctx.Tensor(1).t(), ctx.OptionalTensor(2));
+  AttendProjected(ctx, projected, {.mask = 3, .past = 4, .bias = 5});
 }
 
 void LowerMultiHeadAttention(NodeContext& ctx) {

@@ -1,9 +1,24 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include "frontends/onnx/node_context.h"
 
 /// Lowerings of com.microsoft's attention operators, rows in microsoft.cc.
 namespace foretell::onnx {
+
+/// Positions of the optional inputs of an attention with one projection; an
+/// input that the operator lacks has one beyond its last.
+struct AttentionPlaces {
+  size_t mask;
+  size_t past;
+  size_t bias;  ///< Of the scores.
+};
+
+/// Attends with queries, keys and values that are columns of `projected`
+/// [batch, sequence, …]; the node's attributes and outputs are Attention's.
+void AttendProjected(NodeContext& ctx, const at::Tensor& projected,
+                     const AttentionPlaces& places);
 
 /// Attention: one projection to queries, keys and values, then attention.
 void LowerMicrosoftAttention(NodeContext& ctx);

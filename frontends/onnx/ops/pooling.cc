@@ -43,6 +43,7 @@
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/roi.h"
 #include "frontends/onnx/ops/window.h"
+#include "src/core/checked.h"
 #include "src/core/numbers.h"
 
 namespace foretell::onnx {
@@ -218,20 +219,24 @@ at::Tensor PaddedMeans(const NodeContext& ctx, const at::Tensor& x,
                               : means.div(CountedShare(ctx, x, p, include_pad));
 }
 
-void LowerAveragePool(NodeContext& ctx) {
-  const at::Tensor x = ctx.Tensor(0);
+}  // namespace
+
+at::Tensor AveragePool(NodeContext& ctx, const at::Tensor& x) {
   const Pooling p = ReadPooling(ctx, x);
   const bool include_pad = ctx.IntAttribute("count_include_pad", 0) != 0;
   const Window dense = Undilated(p.window);
   if (!AtenCanPad(dense)) {
-    ctx.Set(0, PaddedMeans(ctx, x, p, include_pad));
-    return;
+    return PaddedMeans(ctx, x, p, include_pad);
   }
   const at::Tensor y = AveragePoolOf(ctx, x, dense, p.ceil_mode, include_pad);
-  ctx.Set(0, p.window.HasDilation()
-                 ? WithValues(
-                       y, [&] { return PaddedMeans(ctx, x, p, include_pad); })
-                 : y);
+  if (!p.window.HasDilation()) return y;
+  return WithValues(y, [&] { return PaddedMeans(ctx, x, p, include_pad); });
+}
+
+namespace {
+
+void LowerAveragePool(NodeContext& ctx) {
+  ctx.Set(0, AveragePool(ctx, ctx.Tensor(0)));
 }
 
 /// The norm's order, a float in version 1.
@@ -260,22 +265,26 @@ Ints SpatialAxes(const at::Tensor& x) {
   return axes;
 }
 
-void LowerGlobalAveragePool(NodeContext& ctx) {
-  const at::Tensor x = ctx.Tensor(0);
+}  // namespace
+
+at::Tensor GlobalAveragePool(NodeContext& ctx, const at::Tensor& x) {
   SpatialSizes(ctx, x);
   switch (x.dim()) {
     case 3:
-      ctx.Set(0, at::adaptive_avg_pool1d(x, Ints{1}));
-      return;
+      return at::adaptive_avg_pool1d(x, Ints{1});
     case 4:
-      ctx.Set(0, at::adaptive_avg_pool2d(x, Ints{1, 1}));
-      return;
+      return at::adaptive_avg_pool2d(x, Ints{1, 1});
     case 5:
-      ctx.Set(0, at::adaptive_avg_pool3d(x, Ints{1, 1, 1}));
-      return;
+      return at::adaptive_avg_pool3d(x, Ints{1, 1, 1});
     default:
-      ctx.Set(0, at::mean(x, SpatialAxes(x), /*keepdim=*/true));
+      return at::mean(x, SpatialAxes(x), /*keepdim=*/true);
   }
+}
+
+namespace {
+
+void LowerGlobalAveragePool(NodeContext& ctx) {
+  ctx.Set(0, GlobalAveragePool(ctx, ctx.Tensor(0)));
 }
 
 void LowerGlobalMaxPool(NodeContext& ctx) {

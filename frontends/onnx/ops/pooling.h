@@ -34,6 +34,11 @@ Window WithoutPads(Window window);
 /// Fails (kUnsupported) for pooling over `spatial_rank` axes.
 [[noreturn]] void FailPoolingRank(const NodeContext& ctx, size_t spatial_rank);
 
+/// The results of AveragePool, with the node's attributes, and of
+/// GlobalAveragePool for an input [N, C, D1 … Dk].
+at::Tensor AveragePool(NodeContext& ctx, const at::Tensor& x);
+at::Tensor GlobalAveragePool(NodeContext& ctx, const at::Tensor& x);
+
 /// Lowerings of max_pool.cc.
 void LowerMaxPool(NodeContext& ctx);
 void LowerMaxUnpool(NodeContext& ctx);

@@ -4,6 +4,8 @@
 // CPU only and convolves none, so they are computed there in int32 and in
 // double, which holds every sum of 16-bit products exactly; elsewhere in float,
 // which is what an eager program can do on a GPU.
+#include "frontends/onnx/ops/quantization.h"
+
 #include <ATen/ops/amax.h>
 #include <ATen/ops/amin.h>
 #include <ATen/ops/clamp.h>
@@ -12,6 +14,7 @@
 #include <fmt/core.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontends/onnx/node_context.h"
@@ -19,6 +22,8 @@
 #include "frontends/onnx/ops/cast.h"
 #include "frontends/onnx/ops/convolution.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/packed_weights.h"
+#include "frontends/onnx/ops/small_types.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "src/core/numbers.h"
 
@@ -85,19 +90,56 @@ at::Tensor Spread(const NodeContext& ctx, const at::Tensor& parameter,
 }
 
 /// `x` rounded, shifted by the zero point and clamped to `type`. Half precision
-/// does not hold every 16-bit integer, float does.
-at::Tensor RoundTo(const NodeContext& ctx, const at::Tensor& x,
+/// does not hold every 16-bit integer, float does. Each step drops what it
+/// read, as Python does with results that have no name.
+at::Tensor RoundTo(const NodeContext& ctx, at::Tensor x,
                    const at::Tensor& zero_point, at::ScalarType type) {
   const IntegerRange range = RangeOf(ctx, type);
-  at::Tensor rounded = at::round(x);
-  if (rounded.scalar_type() != at::kDouble) {
-    rounded = CastTo(rounded, at::kFloat);
-  }
-  if (zero_point.defined()) {
-    rounded = rounded.add(CastTo(zero_point, rounded.scalar_type()));
-  }
-  return CastTo(at::clamp(rounded, range.low, range.high), type);
+  x = at::round(x);
+  if (x.scalar_type() != at::kDouble) x = CastTo(x, at::kFloat);
+  if (zero_point.defined()) x = x.add(CastTo(zero_point, x.scalar_type()));
+  x = at::clamp(x, range.low, range.high);
+  return CastTo(x, type);
 }
+
+/// `x` in `type` less its zero point, which may be absent.
+at::Tensor Shifted(const at::Tensor& x, const at::Tensor& zero_point,
+                   at::ScalarType type) {
+  const at::Tensor wide = CastTo(x, type);
+  return zero_point.defined() ? wide.sub(CastTo(zero_point, type)) : wide;
+}
+
+}  // namespace
+
+at::Tensor ZeroPointInput(NodeContext& ctx, size_t i) {
+  return ctx.Has(i) ? ctx.Operand(i) : at::Tensor();
+}
+
+at::Tensor Dequantized(const at::Tensor& x, const at::Tensor& scale,
+                       const at::Tensor& zero_point) {
+  return CastTo(
+      Shifted(x, zero_point, at::kFloat).mul(CastTo(scale, at::kFloat)),
+      scale.scalar_type());
+}
+
+at::Tensor Quantized(const NodeContext& ctx, const at::Tensor& y,
+                     const at::Tensor& scale, const at::Tensor& zero_point,
+                     at::ScalarType type) {
+  return RoundTo(ctx, y.div(scale), zero_point, type);
+}
+
+DynamicCodes QuantizeDynamically(const NodeContext& ctx, const at::Tensor& x) {
+  constexpr double kLevels = 255;
+  const at::Tensor high = at::amax(x).clamp_min(0);
+  const at::Tensor low = at::amin(x).clamp_max(0);
+  const at::Tensor scale = high.sub(low).div(kLevels);
+  const at::Tensor zero_point =
+      at::round(at::clamp(low.div(scale).neg(), 0, kLevels));
+  return {RoundTo(ctx, x.div(scale), zero_point, at::kByte), scale,
+          zero_point.to(at::kByte)};
+}
+
+namespace {
 
 // ---- QuantizeLinear and its inverse ----------------------------------------
 
@@ -121,12 +163,12 @@ at::ScalarType DivisionType(const NodeContext& ctx, const at::Tensor& x,
 void LowerQuantizeLinear(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const at::Tensor given_scale = ctx.Tensor(1);
-  const at::Tensor zero_point = ctx.OptionalTensor(2);
+  const at::Tensor zero_point = ZeroPointInput(ctx, 2);
   const at::ScalarType type = QuantizedType(ctx, zero_point);
   const at::ScalarType computed = DivisionType(ctx, x, given_scale);
   const at::Tensor scale =
       Spread(ctx, CastTo(given_scale, computed), x.sizes());
-  const at::Tensor quotient = CastTo(x, computed).div(scale);
+  at::Tensor quotient = CastTo(x, computed).div(scale);
   if (IsSmallFloat(type)) {
     ctx.Set(0,
             CastToFloat8(quotient, type, ctx.IntAttribute("saturate", 1) != 0));
@@ -134,50 +176,47 @@ void LowerQuantizeLinear(NodeContext& ctx) {
   }
   const at::Tensor shift =
       zero_point.defined() ? Spread(ctx, zero_point, x.sizes()) : at::Tensor();
-  ctx.Set(0, RoundTo(ctx, quotient, shift, type));
+  ctx.Set(0, RoundTo(ctx, std::move(quotient), shift, type));
+}
+
+/// True if one kernel dequantizes: codes that are smaller than a byte, or in
+/// blocks, as libraries hold weights of few bits.
+bool IsUnpacked(const NodeContext& ctx, const at::Tensor& x) {
+  return IsSmallType(x.scalar_type()) || ctx.IntAttribute("block_size", 0) > 0;
 }
 
 void LowerDequantizeLinear(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const at::Tensor scale = ctx.Tensor(1);
-  const at::Tensor zero_point = ctx.OptionalTensor(2);
+  const at::Tensor zero_point = ZeroPointInput(ctx, 2);
   const std::int64_t code = ctx.IntAttribute("output_dtype", 0);
   const at::ScalarType type =
       code == 0 ? scale.scalar_type() : ctx.TypeOf(code);
-  at::Tensor shifted = CastTo(x, at::kFloat);
-  if (zero_point.defined()) {
-    shifted =
-        shifted.sub(CastTo(Spread(ctx, zero_point, x.sizes()), at::kFloat));
-  }
-  ctx.Set(0,
-          CastTo(shifted.mul(Spread(ctx, CastTo(scale, at::kFloat), x.sizes())),
-                 type));
+  const auto dequantized = [&] {
+    const at::Tensor shift = zero_point.defined()
+                                 ? Spread(ctx, zero_point, x.sizes())
+                                 : at::Tensor();
+    return CastTo(
+        Dequantized(x, Spread(ctx, CastTo(scale, at::kFloat), x.sizes()),
+                    shift),
+        type);
+  };
+  if (!IsUnpacked(ctx, x)) return ctx.Set(0, dequantized());
+  ctx.Set(0, UnpackedWeight({x, scale, ctx.OptionalTensor(2)}, x.sizes(), type,
+                            dequantized));
 }
 
 void LowerDynamicQuantizeLinear(NodeContext& ctx) {
-  constexpr double kLevels = 255;
-  const at::Tensor x = ctx.Tensor(0);
-  const at::Tensor high = at::amax(x).clamp_min(0);
-  const at::Tensor low = at::amin(x).clamp_max(0);
-  const at::Tensor scale = high.sub(low).div(kLevels);
-  const at::Tensor zero_point =
-      at::round(at::clamp(low.div(scale).neg(), 0, kLevels));
-  ctx.Set(0, RoundTo(ctx, x.div(scale), zero_point, at::kByte));
-  ctx.Set(1, scale);
-  ctx.Set(2, zero_point.to(at::kByte));
+  const DynamicCodes y = QuantizeDynamically(ctx, ctx.Tensor(0));
+  ctx.Set(0, y.codes);
+  ctx.Set(1, y.scale);
+  ctx.Set(2, y.zero_point);
 }
 
 // ---- Integer products ------------------------------------------------------
 
 at::ScalarType ProductType(const at::Tensor& x, at::ScalarType on_cpu) {
   return x.device().is_cpu() ? on_cpu : at::kFloat;
-}
-
-/// `x` in `type` less its zero point, which may be absent.
-at::Tensor Shifted(const at::Tensor& x, const at::Tensor& zero_point,
-                   at::ScalarType type) {
-  const at::Tensor wide = CastTo(x, type);
-  return zero_point.defined() ? wide.sub(CastTo(zero_point, type)) : wide;
 }
 
 /// A parameter per row of the matrices `x`: a vector becomes a column.
@@ -245,9 +284,11 @@ void LowerConvInteger(NodeContext& ctx) {
 }
 
 void LowerQLinearConv(NodeContext& ctx) {
-  const at::Tensor y_zero = ctx.Tensor(7);
-  at::Tensor y = ConvolveShifted(ctx, ctx.Tensor(0), ctx.Tensor(2),
-                                 ctx.Tensor(3), ctx.Tensor(5));
+  const at::Tensor y_zero = ctx.Operand(7);
+  const bool channels_last = ctx.IntAttribute("channels_last", 0) != 0;
+  const at::Tensor x = ctx.Tensor(0);
+  at::Tensor y = ConvolveShifted(ctx, channels_last ? x.movedim(-1, 1) : x,
+                                 ctx.Operand(2), ctx.Tensor(3), ctx.Operand(5));
   if (ctx.Has(8)) {
     y = y.add(CastTo(PerChannel(ctx.Tensor(8), y.dim(), 1), y.scalar_type()));
   }
@@ -255,9 +296,12 @@ void LowerQLinearConv(NodeContext& ctx) {
       CastTo(ctx.Tensor(1), at::kFloat)
           .mul(CastTo(PerChannel(ctx.Tensor(4), y.dim(), 1), at::kFloat))
           .div(CastTo(ctx.Tensor(6), at::kFloat));
-  ctx.Set(0, RoundTo(ctx, CastTo(y, at::kFloat).mul(scale), y_zero,
-                     y_zero.scalar_type()));
+  y = CastTo(y, at::kFloat).mul(scale);
+  y = RoundTo(ctx, std::move(y), y_zero, y_zero.scalar_type());
+  ctx.Set(0, channels_last ? y.movedim(1, -1) : y);
 }
+
+constexpr const char* kContrib = "com.microsoft";
 
 constexpr OnnxOperator kQuantizationOperators[] = {
     {"ConvInteger", {10, kAny}, &LowerConvInteger},
@@ -267,6 +311,9 @@ constexpr OnnxOperator kQuantizationOperators[] = {
     {"QLinearConv", {10, kAny}, &LowerQLinearConv},
     {"QLinearMatMul", {10, kAny}, &LowerQLinearMatMul},
     {"QuantizeLinear", {10, kAny}, &LowerQuantizeLinear},
+    {"DequantizeLinear", {1, kAny}, &LowerDequantizeLinear, kContrib},
+    {"QLinearConv", {1, kAny}, &LowerQLinearConv, kContrib},
+    {"QuantizeLinear", {1, kAny}, &LowerQuantizeLinear, kContrib},
 };
 
 }  // namespace

@@ -30,6 +30,7 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/recurrent.h"
 #include "frontends/onnx/ops/recurrent_cell.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "src/core/numbers.h"
@@ -134,22 +135,25 @@ void CheckLayer(const NodeContext& ctx, const Layer& layer) {
                         Counted(layer.recurrent_weight.size(1), "row"), rows));
 }
 
-Layer ReadLayer(NodeContext& ctx, RecurrentCellKind kind) {
+Layer ReadLayer(NodeContext& ctx, RecurrentCellKind kind,
+                const LstmWeights& given) {
   Layer layer{.kind = kind,
               .x = ctx.Tensor(0),
-              .weight = ctx.OptionalTensor(1),
-              .recurrent_weight = ctx.OptionalTensor(2),
+              .weight = given.input,
+              .recurrent_weight = given.recurrent,
               .bias = ctx.OptionalTensor(3),
               .initial_hidden = ctx.OptionalTensor(5)};
   layer.direction = ctx.StringAttribute("direction", "forward");
   layer.directions = layer.direction == "bidirectional" ? 2 : 1;
   layer.batch_first = ctx.IntAttribute("layout", 0) != 0;
   layer.clip = ctx.FloatAttribute("clip", 0);
-  for (size_t i = kOnnxInputs; i < ctx.num_inputs(); ++i) {
+  const bool has_own = !given.recurrent.defined();
+  for (size_t i = kOnnxInputs; has_own && i < ctx.num_inputs(); ++i) {
     layer.own.push_back(ctx.Tensor(i));
   }
-  layer.hidden = layer.own.empty() ? ctx.Tensor(2).size(-1)
-                                   : ctx.IntAttribute("hidden_size", 0);
+  ctx.Check(!has_own || !layer.own.empty(), "input 2 is absent");
+  layer.hidden =
+      has_own ? ctx.IntAttribute("hidden_size", 0) : given.recurrent.size(-1);
   layer.trains = ctx.IsTraining();
   layer.linear_before_reset = ctx.IntAttribute("linear_before_reset", 0) != 0;
   if (kind == RecurrentCellKind::kLstm) {
@@ -368,9 +372,9 @@ bool IsPlain(const Layer& layer) {
          (layer.kind != RecurrentCellKind::kGru || layer.linear_before_reset);
 }
 
-void Lower(NodeContext& ctx, RecurrentCellKind kind,
+void Lower(NodeContext& ctx, RecurrentCellKind kind, const LstmWeights& weights,
            std::vector<std::string> usual_activations) {
-  const Layer layer = ReadLayer(ctx, kind);
+  const Layer layer = ReadLayer(ctx, kind, weights);
   ActivationReader activations(ctx, std::move(usual_activations),
                                layer.directions);
   const std::vector<std::string>& names = activations.names();
@@ -384,17 +388,28 @@ void Lower(NodeContext& ctx, RecurrentCellKind kind,
                      : RunStepByStep(ctx, layer, activations));
 }
 
+/// Inputs 1 and 2, undefined if absent.
+LstmWeights OwnWeights(NodeContext& ctx) {
+  return {ctx.OptionalTensor(1), ctx.OptionalTensor(2)};
+}
+
 void LowerRnn(NodeContext& ctx) {
-  Lower(ctx, RecurrentCellKind::kRnn, {"tanh"});
+  Lower(ctx, RecurrentCellKind::kRnn, OwnWeights(ctx), {"tanh"});
 }
 
 void LowerGru(NodeContext& ctx) {
-  Lower(ctx, RecurrentCellKind::kGru, {"sigmoid", "tanh"});
+  Lower(ctx, RecurrentCellKind::kGru, OwnWeights(ctx), {"sigmoid", "tanh"});
 }
 
-void LowerLstm(NodeContext& ctx) {
-  Lower(ctx, RecurrentCellKind::kLstm, {"sigmoid", "tanh", "tanh"});
+void LowerLstm(NodeContext& ctx) { LowerLstmWith(ctx, OwnWeights(ctx)); }
+
+}  // namespace
+
+void LowerLstmWith(NodeContext& ctx, const LstmWeights& weights) {
+  Lower(ctx, RecurrentCellKind::kLstm, weights, {"sigmoid", "tanh", "tanh"});
 }
+
+namespace {
 
 constexpr const char* kFused = "foretell";
 

@@ -1,5 +1,4 @@
 #include "frontends/onnx/ops/window.h"
-#include "src/core/numbers.h"
 
 #include <ATen/ops/constant_pad_nd.h>
 #include <fmt/core.h>
@@ -7,6 +6,9 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+
+#include "src/core/checked.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {

@@ -47,9 +47,4 @@ Window ReadWindow(const NodeContext& ctx, std::vector<std::int64_t> kernel,
 at::Tensor PadSpatially(const at::Tensor& x, const Window& window,
                         double value);
 
-/// Integer quotient rounded up; both arguments positive or `a` zero.
-inline std::int64_t CeilDiv(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
 }  // namespace foretell::onnx

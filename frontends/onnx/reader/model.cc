@@ -60,7 +60,11 @@ std::map<DType, std::int64_t> Model::WeightElements() const {
     const bool is_quantised = is_8_bit && tensor.dims.size() >= 2;
     if (!type->is_floating_point && !is_quantised) continue;
     std::int64_t& sum = elements[*type->dtype];
-    if (__builtin_add_overflow(sum, tensor.NumElements(), &sum)) {
+    // Codes that share a byte count as one.
+    const std::int64_t count =
+        is_quantised ? RawBytes(*type, tensor.NumElements()).value_or(0)
+                     : tensor.NumElements();
+    if (__builtin_add_overflow(sum, count, &sum)) {
       sum = std::numeric_limits<std::int64_t>::max();
     }
   }

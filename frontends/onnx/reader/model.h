@@ -162,7 +162,8 @@ struct Model {
   /// read or not, except constants (ConstantInitializers).
   std::int64_t FloatInitializerElements() const;
   /// Elements of these initializers by type, and of those of 8-bit integers
-  /// with two or more dimensions, which are quantised weights.
+  /// and less with two or more dimensions, which are quantised weights; those
+  /// that share a byte count as one.
   std::map<DType, std::int64_t> WeightElements() const;
 };
 

@@ -80,7 +80,7 @@ class Room {
 /// The same of a tensor of the operator.
 at::Tensor In(const at::Tensor& whole, const Sizes& sizes);
 
-/// Room for the gates of a layer in one direction, or for their gradients.
+/// What cuDNN asks for while it runs the layers, forward or backward: bytes.
 at::Tensor Workspace(const RecurrentLayers& layers);
 
 /// True when one kernel runs all steps of `cell`.

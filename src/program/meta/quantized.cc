@@ -18,7 +18,7 @@ constexpr const char* kBitsandbytesSchemas[] = {
     "ScalarType dtype) -> Tensor",
 };
 constexpr const char* kAwqSchemas[] = {
-    "dequantize(Tensor qweight, Tensor scales, Tensor zeros, int[] shape, "
+    "dequantize(Tensor qweight, Tensor scales, Tensor? zeros, int[] shape, "
     "ScalarType dtype) -> Tensor",
 };
 constexpr const char* kGptqSchemas[] = {

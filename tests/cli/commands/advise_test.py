@@ -25,6 +25,11 @@ class Advise(unittest.TestCase):
                             ("foreach=False", ("--foreach", "off")),
                             ("fused=True", ("--fused", "on")),
                             ("expandable segments", ("--expandable-segments",)),
+                            ("saved tensors on the host", ("--offload-activations",)),
+                            ("optimizer states on the host",
+                             ("--offload-optimizer", "states")),
+                            ("optimizer in the backward pass",
+                             ("--optimizer-in-backward",)),
                             ("train only fc", ("--trainable", "fc")),
                             ("pure bf16 (weights too)", ("--precision", "bf16"))):
             with self.subTest(name):

@@ -1,0 +1,100 @@
+#include "src/parallel/held_inputs.h"
+
+#include <algorithm>
+#include <set>
+
+#include "src/graph/recompute_plan.h"
+#include "src/parallel/step_rewriter.h"
+
+namespace foretell::parallel {
+namespace {
+
+class HeldSearch {
+ public:
+  HeldSearch(const OperatorGraph& graph, const StepFacts& facts,
+             const std::vector<ShardedUnit>& units)
+      : graph_(graph),
+        facts_(facts),
+        units_(units),
+        lives_(StorageLives(graph)) {}
+
+  HeldTensors Run() {
+    std::set<StorageId> inputs;
+    for (const ShardedUnit& unit : units_) {
+      if (unit.path.empty() || unit.last_again == kNone) continue;
+      if (!IsFrozen(unit)) continue;
+      const NodeId reader = NextBackward(unit);
+      std::set<std::int64_t> sizes;
+      for (const StorageId input : unit.inputs) {
+        if (!DiesInPass(input)) continue;
+        inputs.insert(input);
+        sizes.insert(graph_.storage(input).bytes);
+      }
+      if (reader != kNever) HoldGradients(unit, reader, sizes);
+    }
+    held_.inputs.assign(inputs.begin(), inputs.end());
+    std::ranges::stable_sort(held_.gradients, {}, &HeldGradient::node);
+    return std::move(held_);
+  }
+
+ private:
+  bool IsFrozen(const ShardedUnit& unit) const {
+    return std::ranges::any_of(unit.parameters, [this](ParameterIndex index) {
+      return facts_.parameters[IndexOf(index)].gradient == kNone;
+    });
+  }
+
+  /// Whether it is of the passes alone: others have ends of their own.
+  bool DiesInPass(StorageId id) const {
+    const StorageLife& life = lives_[IndexOf(id)];
+    return facts_.OwnerOf(id) == kNone && life.birth != kNone &&
+           life.death <= facts_.last_backward;
+  }
+
+  /// What the unit's backward pass leaves to that of the block before it, in
+  /// one of `sizes`.
+  void HoldGradients(const ShardedUnit& unit, NodeId reader,
+                     const std::set<std::int64_t>& sizes) {
+    std::set<StorageId> found;
+    for (NodeId id = unit.first_backward; id < reader; ++id) {
+      for (const ValueId output : graph_.node(id).outputs) {
+        const StorageId storage = graph_.value(output).storage;
+        const StorageLife& life = lives_[IndexOf(storage)];
+        const bool is_left = sizes.contains(graph_.storage(storage).bytes) &&
+                             DiesInPass(storage) && life.death >= reader &&
+                             life.birth > facts_.last_forward;
+        if (is_left) found.insert(storage);
+      }
+    }
+    for (const StorageId storage : found) {
+      held_.gradients.push_back({.node = reader, .storage = storage});
+    }
+  }
+
+  /// The first node of the backward pass of the block before `unit`; kNever for
+  /// the first block.
+  NodeId NextBackward(const ShardedUnit& unit) const {
+    NodeId next = kNever;
+    for (const ShardedUnit& other : units_) {
+      const bool follows =
+          !other.path.empty() && other.first_backward > unit.last_backward;
+      if (follows) next = std::min(next, other.first_backward);
+    }
+    return next;
+  }
+
+  const OperatorGraph& graph_;
+  const StepFacts& facts_;
+  const std::vector<ShardedUnit>& units_;
+  std::vector<StorageLife> lives_;
+  HeldTensors held_;
+};
+
+}  // namespace
+
+HeldTensors FindHeldTensors(const OperatorGraph& graph, const StepFacts& facts,
+                            const std::vector<ShardedUnit>& units) {
+  return HeldSearch(graph, facts, units).Run();
+}
+
+}  // namespace foretell::parallel

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace foretell::recipes {
+
+/// In kTargets: the linear layers of all blocks.
+inline constexpr std::string_view kAllLayers = "all";
+
+/// What a key sets: a flag of `foretell finetune`, or a part of one.
+enum class Setting : std::uint8_t {
+  kModel,
+  kBatch,        ///< Sequences of a GPU's forward pass.
+  kGlobalBatch,  ///< Sequences of an optimizer step of all GPUs.
+  kLength,
+  kAccumulation,
+  kOptimizer,  ///< As transformers calls it.
+  kFused,      ///< on, off.
+  kForeach,    ///< on, off.
+  kInBackward,
+  kCheckpointing,
+  kAmp,      ///< bf16, fp16: what products run in.
+  kWeights,  ///< bf16, fp16, fp32: weights that kAmp does not convert.
+  kMaster,   ///< Trained weights are FP32 next to kAmp; false: they are not.
+  kTf32,
+  kMethod,   ///< full, lora.
+  kAdapter,  ///< lora, ia3, vera.
+  kRank,
+  kDropout,
+  kTargets,
+  kAllLinear,    ///< kBlockLayers instead of kTargets.
+  kMlpTargets,   ///< The layers of MLPs in addition to kTargets.
+  kHeadTarget,   ///< The head in addition to kTargets.
+  kFeedforward,  ///< Of ia3.
+  kSave,
+  kBias,
+  kDora,
+  kAdapterType,           ///< bf16, fp16; unset: FP32.
+  kQuantizedAdapterType,  ///< The same for adapters of quantized weights.
+  kBits,                  ///< 4, 8.
+  kQuantType,             ///< nf4, fp4.
+  kNested,                ///< Double quantization.
+  kLiger,                 ///< All of its kernels.
+  kRope,
+  kRmsNorm,
+  kSwiglu,
+  kCrossEntropy,
+  kFusedLinear,
+  kChunkedLoss,  ///< Number of chunks.
+  kShard,        ///< ddp, zero1, zero2, fsdp.
+  kShardVersion,
+  kGathered,  ///< Weights stay gathered from forward to backward pass.
+  kGpus,
+  kEngine,  ///< deepspeed.
+};
+
+/// How a key's value becomes text.
+enum class Kind : std::uint8_t {
+  kCount,   ///< A whole number from 1; null and "auto": unset.
+  kNumber,  ///< A number from 0.
+  kFlag,    ///< A Boolean.
+  kText,
+  kComponent,  ///< The last name of a dotted path, without `lora_` or `qlora_`.
+  kNames,      ///< A list of modules, or names separated by commas.
+  kModules,  ///< A list of modules, or an expression that matches whole names.
+  kWords,    ///< A list of words, or words separated by blanks.
+  kObject,   ///< Any object that is not empty, unless another key sets it.
+  kDeepSpeed,  ///< A configuration of DeepSpeed, or the path of one.
+};
+
+/// What a key means.
+struct KeyRow {
+  /// "a.b" for b in the object a; "a+b": both values with '/' between them.
+  /// Empty: the tool always has `absent`.
+  std::string_view key;
+  Setting setting;
+  Kind kind;
+  /// Conversions "theirs=ours" separated by blanks, of each name of a list; the
+  /// first that matches, where '*' is any text. Nothing after '=': unset; '?':
+  /// left out; '*': the same. Empty: values are the same, and false is unset;
+  /// otherwise others are errors.
+  std::string_view values = {};
+  /// The setting if the key is missing or, except for kLength, null; empty:
+  /// unset; '?': left out.
+  std::string_view absent = {};
+};
+
+/// A tool's configuration file.
+struct Format {
+  std::string_view tool;  ///< With the version of its source.
+  /// Keys that only this tool has, after those of the formats before it; a
+  /// file with one of them is of this format.
+  std::string_view marks;
+  std::span<const KeyRow> keys;
+  /// Keys that change memory and are not predicted, unless their value is
+  /// false, null, zero, empty, "none", or what follows '='. "fp8*" is any with
+  /// this beginning; a key stands for the keys inside it as well.
+  std::string_view left_out;
+  /// Keys that change no memory of a step, in the same form.
+  std::string_view ignored;
+  /// Tool whose rows and lists hold as well, for keys without a row here.
+  const Format* base = nullptr;
+  /// A launcher: what other files state takes precedence.
+  bool yields = false;
+};
+
+extern const Format kDeepSpeedFormat;
+extern const Format kAccelerateFormat;
+extern const Format kPeftFormat;
+extern const Format kTorchtuneFormat;
+extern const Format kTorchtitanFormat;
+extern const Format kAxolotlFormat;
+extern const Format kLlamaFactoryFormat;
+extern const Format kTrlFormat;
+extern const Format kTransformersFormat;
+
+}  // namespace foretell::recipes

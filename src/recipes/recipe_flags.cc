@@ -1,0 +1,277 @@
+#include "src/recipes/recipe_flags.h"
+
+#include <fmt/core.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "foretell/error.h"
+#include "foretell/run.h"
+#include "src/core/text.h"
+
+namespace foretell::recipes {
+namespace {
+
+/// PEFT's targets if none are named, tuners' utils/constants.py, of the
+/// decoders and encoders that foretell knows.
+constexpr std::string_view kUsualTargets =
+    "q_proj|v_proj|query_key_value|c_attn|qkv_proj|query|value";
+constexpr std::string_view kMlpLayers = "gate_proj|up_proj|down_proj";
+
+struct KernelRow {
+  Setting setting;
+  std::string_view name;
+};
+
+constexpr KernelRow kKernels[] = {
+    {Setting::kLiger, "liger"},
+    {Setting::kRope, "rope"},
+    {Setting::kRmsNorm, "rms-norm"},
+    {Setting::kSwiglu, "swiglu"},
+    {Setting::kCrossEntropy, "cross-entropy"},
+    {Setting::kFusedLinear, "fused-linear-cross-entropy"},
+};
+
+class FlagWriter {
+ public:
+  FlagWriter(const Settings& settings, std::optional<int> gpus)
+      : settings_(settings),
+        gpus_(gpus.value_or(
+            settings.Has(Setting::kGpus) ? settings.Count(Setting::kGpus) : 1)),
+        knows_gpus_(gpus.has_value() || settings.Has(Setting::kGpus)) {}
+
+  Recipe Write() && {
+    recipe_.model = settings_.Get(Setting::kModel);
+    AddMethod();
+    AddBatches();
+    Add("--seq-len", settings_.Get(Setting::kLength));
+    AddOptimizer();
+    AddPrecision();
+    AddQuantization();
+    if (adapts_) AddLora();
+    AddMemorySavers();
+    AddParallel();
+    return std::move(recipe_);
+  }
+
+ private:
+  bool Is(Setting setting, std::string_view value) const {
+    return settings_.Is(setting, value);
+  }
+  bool IsOn(Setting setting) const { return Is(setting, "true"); }
+
+  void Add(std::string_view name, const std::string& value) {
+    if (!value.empty()) recipe_.flags.push_back({std::string(name), value});
+  }
+  void AddSwitch(std::string_view name) {
+    recipe_.flags.push_back({std::string(name)});
+  }
+
+  void AddMethod() {
+    if (!settings_.Has(Setting::kMethod)) {
+      adapts_ = settings_.Has(Setting::kAdapter);
+      return;
+    }
+    adapts_ = Is(Setting::kMethod, "lora") || settings_.Has(Setting::kAdapter);
+    const bool is_qlora = adapts_ && Is(Setting::kBits, "4");
+    Add("--method", is_qlora ? "qlora" : adapts_ ? "lora" : "full");
+  }
+
+  void AddBatches() {
+    std::string batch = settings_.Get(Setting::kBatch);
+    std::string accumulation = settings_.Get(Setting::kAccumulation);
+    if (settings_.Has(Setting::kGlobalBatch)) {
+      const bool has_steps = settings_.IsStated(Setting::kAccumulation);
+      const std::int64_t steps =
+          has_steps ? settings_.Count(Setting::kAccumulation) : 1;
+      if (batch.empty()) {
+        batch = ShareOfBatch(steps);
+      } else if (!has_steps) {
+        accumulation = ShareOfBatch(settings_.Count(Setting::kBatch));
+      }
+      if (!knows_gpus_) NoteOneGpu(Setting::kGlobalBatch);
+    }
+    Add("--batch", batch);
+    if (accumulation == "1" || accumulation.empty()) return;
+    const bool is_sharded = gpus_ > 1 && (Is(Setting::kShard, "fsdp") ||
+                                          Is(Setting::kShard, "zero2"));
+    if (!is_sharded) return Add("--accumulate", accumulation);
+    recipe_.left_out.push_back(fmt::format(
+        "gradients of {} batches in sharded parameters", accumulation));
+  }
+
+  /// The batch of all GPUs over `known`, the batch or the passes of each.
+  std::string ShareOfBatch(std::int64_t known) const {
+    const std::int64_t all = settings_.Count(Setting::kGlobalBatch);
+    const std::int64_t parts = known * gpus_;
+    if (all % parts == 0) return fmt::format("{}", all / parts);
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}, expected a multiple of {}, {} for each of {} "
+                            "GPUs",
+                            settings_.Describe(Setting::kGlobalBatch), parts,
+                            known, gpus_));
+  }
+
+  void NoteOneGpu(Setting setting) {
+    recipe_.left_out.push_back(
+        fmt::format("{} (one GPU is assumed; --gpus states how many)",
+                    settings_.Describe(setting)));
+  }
+
+  void AddOptimizer() {
+    constexpr std::string_view kSuffix = "_fused";
+    std::string name = settings_.Get(Setting::kOptimizer);
+    if (name.empty()) return;
+    bool is_fused = Is(Setting::kFused, "on");
+    if (name.ends_with(kSuffix)) {
+      name.resize(name.size() - kSuffix.size());
+      is_fused = true;
+    }
+    try {
+      const Optimizer optimizer = ParseOptimizer(name);
+      Add("--optimizer", std::string(OptimizerName(optimizer)));
+      if (is_fused && HasFusedStep(optimizer)) Add("--fused", "on");
+      if (HasListStep(optimizer)) {
+        Add("--foreach", settings_.Get(Setting::kForeach));
+      }
+    } catch (const Error&) {
+      recipe_.left_out.push_back(
+          fmt::format("optimizer {} (adamw is assumed)", name));
+    }
+  }
+
+  /// Whether trained weights have 32 bits and products run in 16.
+  bool HasMasterWeights() const {
+    if (adapts_ || Is(Setting::kMaster, "false")) return false;
+    // accelerate's prepare_model holds shards of what is trained in FP32, and
+    // DeepSpeed's optimizers a copy.
+    const bool is_sharded = settings_.Has(Setting::kShard) && gpus_ > 1 &&
+                            !Is(Setting::kShard, "ddp");
+    return IsOn(Setting::kMaster) || is_sharded || Is(Setting::kAmp, "fp16") ||
+           Is(Setting::kEngine, "deepspeed");
+  }
+
+  void AddPrecision() {
+    const std::string& amp = settings_.Get(Setting::kAmp);
+    std::string weights = settings_.Get(Setting::kWeights);
+    if (!settings_.IsStated(Setting::kWeights) && !amp.empty()) {
+      // A tool that loads weights in FP32 names it only for steps without amp.
+      weights.clear();
+    }
+    if (weights == "fp32" && IsOn(Setting::kTf32)) weights = "tf32";
+    const bool is_wide = weights == "fp32" || weights == "tf32";
+    const bool is_autocast =
+        !amp.empty() && (is_wide || (HasMasterWeights() && weights.empty()));
+    if (is_autocast) AddSwitch("--autocast");
+    const bool is_amp = is_autocast || weights.empty();
+    Add("--precision", is_amp ? amp : weights);
+  }
+
+  void AddQuantization() {
+    const std::string& bits = settings_.Get(Setting::kBits);
+    if (bits.empty()) return;
+    if (bits == "8") return Add("--quantize", "int8");
+    std::string text = settings_.Get(Setting::kQuantType);
+    if (text.empty()) text = "nf4";
+    if (IsOn(Setting::kNested)) text += ",double";
+    Add("--quantize", text);
+  }
+
+  std::string Targets() const {
+    std::string targets = settings_.Get(Setting::kTargets);
+    if (targets == kAllLayers || IsOn(Setting::kAllLinear)) {
+      return std::string(kBlockLayers);
+    }
+    if (targets.starts_with('^')) return targets;
+    if (targets.empty()) targets = kUsualTargets;
+    if (IsOn(Setting::kMlpTargets)) targets += fmt::format("|{}", kMlpLayers);
+    if (IsOn(Setting::kHeadTarget)) targets += "|lm_head";
+    // PEFT compares whole names: `dense` is not `dense_h_to_4h`.
+    return fmt::format("\\b({})\\.", targets);
+  }
+
+  void AddLora() {
+    const bool is_ia3 = Is(Setting::kAdapter, "ia3");
+    const bool is_vera = Is(Setting::kAdapter, "vera");
+    const std::string& rank = settings_.Get(Setting::kRank);
+    std::string text;
+    if (!is_ia3) {
+      // PEFT's defaults, tuners/{lora,vera}/config.py.
+      text = fmt::format("r={},", !rank.empty() ? rank : is_vera ? "256" : "8");
+    }
+    text += "targets=" + Targets();
+    const auto add = [&text](std::string_view key, const std::string& value) {
+      if (!value.empty()) text += fmt::format(",{}={}", key, value);
+    };
+    add("dropout", settings_.Get(Setting::kDropout));
+    const bool is_quantized = settings_.Has(Setting::kBits);
+    const Setting type = is_quantized && !settings_.Has(Setting::kAdapterType)
+                             ? Setting::kQuantizedAdapterType
+                             : Setting::kAdapterType;
+    add("type", settings_.Get(type));
+    add("save", settings_.Get(Setting::kSave));
+    add("bias", settings_.Get(Setting::kBias));
+    if (IsOn(Setting::kDora)) text += ",dora";
+    if (is_vera) text += ",vera";
+    if (is_ia3) text += ",ia3";
+    if (is_ia3) add("feedforward", settings_.Get(Setting::kFeedforward));
+    Add("--lora", text);
+  }
+
+  void AddMemorySavers() {
+    if (IsOn(Setting::kCheckpointing)) {
+      Add("--recompute", "auto");
+    } else if (settings_.Has(Setting::kCheckpointing)) {
+      AddSwitch("--no-checkpointing");
+    }
+    if (IsOn(Setting::kInBackward)) AddSwitch("--optimizer-in-backward");
+    std::vector<std::string> kernels;
+    for (const KernelRow& row : kKernels) {
+      const bool is_part = row.setting != Setting::kLiger;
+      if (!IsOn(row.setting)) continue;
+      if (is_part && IsOn(Setting::kLiger)) continue;
+      kernels.emplace_back(row.name);
+    }
+    if (settings_.Has(Setting::kChunkedLoss)) {
+      kernels.push_back("chunked-cross-entropy:" +
+                        settings_.Get(Setting::kChunkedLoss));
+    }
+    Add("--kernels", Joined(kernels, ","));
+  }
+
+  void AddParallel() {
+    std::string kind = settings_.Get(Setting::kShard);
+    if (gpus_ < 2) {
+      if (!knows_gpus_ && !kind.empty() && kind != "ddp" &&
+          settings_.IsStated(Setting::kShard)) {
+        NoteOneGpu(Setting::kShard);
+      }
+      return;
+    }
+    if (kind.empty()) kind = "ddp";
+    if (kind == "fsdp" && Is(Setting::kShardVersion, "1")) kind = "fsdp1";
+    if (kind.starts_with("fsdp") && IsOn(Setting::kGathered)) kind = "zero2";
+    if (!adapts_ && Is(Setting::kEngine, "deepspeed") &&
+        kind.starts_with("zero")) {
+      recipe_.left_out.push_back(
+          "weights in 16 bits next to DeepSpeed's sharded FP32 copies (FP32 "
+          "weights are assumed)");
+    }
+    Add("--parallel", fmt::format("{}:{}", kind, gpus_));
+  }
+
+  const Settings& settings_;
+  int gpus_;
+  bool knows_gpus_;
+  bool adapts_ = false;
+  Recipe recipe_;
+};
+
+}  // namespace
+
+Recipe RecipeOf(const Settings& settings, std::optional<int> gpus) {
+  return FlagWriter(settings, gpus).Write();
+}
+
+}  // namespace foretell::recipes

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Tests of `foretell finetune --config`."""
+
+import json
+import shlex
+import unittest
+
+from calls import SOURCE, MODEL_FAILED, USAGE, run
+
+DATA = SOURCE / "tests/recipes/data"
+AXOLOTL = DATA / "axolotl_qlora.yaml"
+ANSWER = ("--device", "rtx-4090", "--answer-only", "--json")
+
+
+def understood(outcome):
+    """The command line that the first note states, as words."""
+    return shlex.split(outcome.stderr.splitlines()[0].split("): ", 1)[1])
+
+
+class Config(unittest.TestCase):
+
+    def test_is_the_run_of_the_flags_that_it_states(self):
+        by_file = run("finetune", "--config", AXOLOTL, *ANSWER)
+        words = understood(by_file)
+        self.assertEqual(words[:3], ["meta-llama/Llama-3.2-1B", "--method", "qlora"])
+        self.assertEqual(by_file.stderr.splitlines()[1],
+                         "foretell: not modelled: micro_batchsize (unknown), "
+                         "sample_packing=true")
+        by_flags = run("finetune", *words, *ANSWER)
+        self.assertEqual(json.loads(by_file.stdout), json.loads(by_flags.stdout))
+
+    def test_gives_way_to_flags(self):
+        outcome = run("finetune", "zoo:qwen2_0_5b", f"--config={AXOLOTL}", "-b", "1",
+                      "--method", "full", "--seq-len=128", "--no-checkpointing",
+                      *ANSWER)
+        self.assertEqual(understood(outcome),
+                         ["--accumulate", "4", "--optimizer", "paged_adamw8bit",
+                          "--kernels", "rms-norm,fused-linear-cross-entropy"])
+        (result,) = json.loads(outcome.stdout)["results"]
+        self.assertTrue(result["model"].startswith("zoo:qwen2_0_5b"))
+
+    def test_needs_a_file_that_it_can_read(self):
+        outcome = run("finetune", "--config", DATA / "none.yaml")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("none.yaml", outcome.stderr)
+        outcome = run("finetune", "--config", SOURCE / "README.md")
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+        self.assertEqual(len(outcome.stderr.splitlines()), 1)
+
+    def test_gpus_are_those_of_a_file(self):
+        outcome = run("finetune", "zoo:qwen2_0_5b", "--gpus", "2")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("--gpus 2: applies to --config", outcome.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,1 @@
+from .modules import Linear4bit, Linear8bitLt  # noqa: F401

@@ -1,0 +1,243 @@
+#include "src/recipes/recipe.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "foretell/error.h"
+#include "src/core/text.h"
+
+namespace foretell::recipes {
+namespace {
+
+std::string DataFile(const std::string& name) {
+  return std::string(FORETELL_SOURCE_DIR) + "/tests/recipes/data/" + name;
+}
+
+Recipe RecipeFrom(const std::vector<std::string>& names,
+                  std::optional<int> gpus = {}) {
+  std::vector<std::string> paths;
+  for (const std::string& name : names) paths.push_back(DataFile(name));
+  return ReadRecipe(paths, gpus);
+}
+
+/// The model and its flags as one line.
+std::string LineOf(const Recipe& recipe) {
+  std::vector<std::string> words;
+  if (!recipe.model.empty()) words.push_back(recipe.model);
+  for (const RecipeFlag& flag : recipe.flags) {
+    words.push_back(flag.name);
+    if (!flag.value.empty()) words.push_back(flag.value);
+  }
+  return Joined(words, " ");
+}
+
+std::string LeftOut(const Recipe& recipe) { return Joined(recipe.left_out); }
+
+/// A file of a test's own, removed with it.
+class OwnFile {
+ public:
+  OwnFile(const std::string& name, const std::string& text)
+      : path_(std::filesystem::path(testing::TempDir()) / name) {
+    std::ofstream(path_) << text;
+  }
+  OwnFile(const OwnFile&) = delete;
+  OwnFile& operator=(const OwnFile&) = delete;
+  ~OwnFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string RefusalOf(const std::vector<std::string>& paths) {
+  try {
+    ReadRecipe(paths);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Recipe, IsThatOfAxolotl) {
+  const Recipe recipe = RecipeFrom({"axolotl_qlora.yaml"});
+  EXPECT_EQ(recipe.tools, "axolotl 0.18.0");
+  EXPECT_EQ(LineOf(recipe),
+            "NousResearch/Llama-3.2-1B --method qlora --batch 2 --accumulate 4 "
+            "--seq-len 4096 --optimizer paged_adamw8bit --precision bf16 "
+            "--quantize nf4,double --lora "
+            "r=32,targets=\\b(q_proj|v_proj|down_proj)\\.,dropout=0.05 "
+            "--recompute auto --kernels rms-norm,fused-linear-cross-entropy");
+  EXPECT_EQ(LeftOut(recipe), "micro_batchsize (unknown), sample_packing=true");
+}
+
+TEST(Recipe, HoldsShardsOfTrainedWeightsInFp32) {
+  const std::vector<std::string> names = {"axolotl_full_fsdp.yml"};
+  EXPECT_EQ(LineOf(RecipeFrom(names)),
+            "Qwen/Qwen2.5-7B --method full --batch 1 --seq-len 2048 "
+            "--optimizer adamw --fused on --precision bf16 --recompute auto");
+  EXPECT_EQ(LineOf(RecipeFrom(names, 4)),
+            "Qwen/Qwen2.5-7B --method full --batch 1 --seq-len 2048 "
+            "--optimizer adamw --fused on --autocast --precision bf16 "
+            "--recompute auto --parallel fsdp:4");
+}
+
+TEST(Recipe, IsThatOfLlamaFactory) {
+  const Recipe recipe = RecipeFrom({"llama_factory_lora.yaml"});
+  EXPECT_EQ(LineOf(recipe),
+            "Qwen/Qwen3-4B --method lora --batch 2 --accumulate 8 --seq-len "
+            "1024 --optimizer adamw --fused on --precision bf16 --lora "
+            "r=16,targets=" +
+                std::string(kBlockLayers) + " --recompute auto");
+  EXPECT_EQ(LeftOut(recipe), "");
+}
+
+TEST(Recipe, ReadsTheDeepSpeedFileThatAnotherNames) {
+  const Recipe recipe = RecipeFrom({"llama_factory_full.yaml"}, 8);
+  EXPECT_EQ(recipe.tools, "LLaMA-Factory 0.9.6, DeepSpeed");
+  EXPECT_EQ(LineOf(recipe),
+            "Qwen/Qwen2.5-1.5B --method full --batch 1 --seq-len 2048 "
+            "--optimizer adamw --autocast --precision bf16 --recompute auto "
+            "--kernels liger --parallel fsdp:8");
+  EXPECT_EQ(LeftOut(recipe), "zero_optimization.offload_param.device=cpu");
+}
+
+TEST(Recipe, IsThatOfTorchtune) {
+  const Recipe recipe = RecipeFrom({"torchtune_qlora.yaml"});
+  EXPECT_EQ(
+      LineOf(recipe),
+      "meta-llama/Llama-3.1-8B --method qlora --batch 2 --accumulate 8 "
+      "--seq-len 2048 --optimizer adamw --fused on --precision bf16 "
+      "--quantize nf4,double --lora r=8,targets=\\b(q_proj|v_proj|o_proj|"
+      "gate_proj|up_proj|down_proj)\\.,type=bf16 --recompute auto --kernels "
+      "chunked-cross-entropy:8");
+  EXPECT_EQ(LeftOut(recipe), "enable_activation_offloading=true");
+}
+
+TEST(Recipe, FollowsLinksOfOmegaConf) {
+  EXPECT_EQ(LineOf(RecipeFrom({"torchtune_full.yaml"})),
+            "Qwen/Qwen2.5-0.5B --method full --batch 4 --optimizer "
+            "paged_adamw8bit --precision fp32 --no-checkpointing "
+            "--optimizer-in-backward");
+}
+
+TEST(Recipe, IsThatOfTorchtitan) {
+  EXPECT_EQ(LineOf(RecipeFrom({"torchtitan.toml"}, 8)),
+            "meta-llama/Llama-3.1-8B --method full --batch 1 --seq-len 8192 "
+            "--optimizer adamw --fused on --autocast --precision bf16 "
+            "--recompute auto --parallel fsdp:8");
+  const Recipe recipe = RecipeFrom({"torchtitan.yaml"}, 1);
+  EXPECT_EQ(LineOf(recipe),
+            "Qwen/Qwen3-0.6B --method full --batch 4 --accumulate 8 --seq-len "
+            "4096 --optimizer adamw --foreach off --precision fp32 "
+            "--no-checkpointing");
+  EXPECT_EQ(LeftOut(recipe), "activation_checkpoint.mode=selective");
+}
+
+TEST(Recipe, IsThatOfTransformersWithAnAdapter) {
+  const Recipe recipe =
+      RecipeFrom({"training_args.json", "adapter_config.json"});
+  EXPECT_EQ(LineOf(recipe),
+            "Qwen/Qwen2.5-0.5B --method lora --batch 4 --accumulate 2 "
+            "--optimizer adamw_bnb_8bit --precision bf16 --lora "
+            "r=64,targets=\\b(q_proj|dense)\\.,dropout=0.1,save=lm_head,dora "
+            "--recompute auto");
+  EXPECT_EQ(LeftOut(recipe),
+            "neftune_noise_alpha=5, layers_to_transform=[0,1]");
+}
+
+TEST(Recipe, HasTrlsDefaults) {
+  EXPECT_EQ(LineOf(RecipeFrom({"sft_config.json", "adapter_config.json"})),
+            "Qwen/Qwen2.5-0.5B --method qlora --batch 2 --seq-len 512 "
+            "--optimizer adamw --fused on --precision bf16 --quantize "
+            "nf4,double --lora r=64,targets=\\b(q_proj|dense)\\.,dropout=0.1,"
+            "type=bf16,save=lm_head,dora --recompute auto --kernels "
+            "fused-linear-cross-entropy");
+}
+
+TEST(Recipe, HasNoLengthWhereAFileHasNoLimit) {
+  const OwnFile none("no_limit.json", R"({"max_length": null, "packing": true,
+                                          "loss_type": "nll"})");
+  const std::string path = none.path();
+  EXPECT_EQ(LineOf(ReadRecipe({&path, 1})),
+            "--method full --batch 8 --optimizer adamw --fused on --precision "
+            "bf16 --recompute auto");
+}
+
+TEST(Recipe, TakesTheNumberOfGpusFromALauncher) {
+  const Recipe recipe =
+      RecipeFrom({"training_args.json", "accelerate_fsdp.yaml"});
+  EXPECT_EQ(LineOf(recipe),
+            "--method full --batch 4 --optimizer adamw_bnb_8bit --autocast "
+            "--precision bf16 --recompute auto --parallel fsdp1:4");
+  EXPECT_EQ(LeftOut(recipe),
+            "neftune_noise_alpha=5, fsdp_config.fsdp_offload_params=true, "
+            "gradients of 2 batches in sharded parameters");
+}
+
+TEST(Recipe, SaysThatShardsNeedGpus) {
+  EXPECT_EQ(LeftOut(RecipeFrom({"deepspeed_z3.json"})),
+            "zero_optimization.offload_param.device=cpu, " +
+                DataFile("deepspeed_z3.json") +
+                ": zero_optimization.stage is fsdp (one GPU is assumed; --gpus "
+                "states how many)");
+}
+
+TEST(Recipe, SplitsTheBatchOfAllGpus) {
+  EXPECT_EQ(LineOf(RecipeFrom({"deepspeed_z2.json"}, 8)),
+            "--batch 8 --parallel zero2:8");
+  const OwnFile odd("odd.json", R"({"train_batch_size": 30})");
+  const std::string path = odd.path();
+  EXPECT_THROW(ReadRecipe({&path, 1}, 8), Error);
+}
+
+TEST(Recipe, LetsNoFileContradictAnother) {
+  const OwnFile other("other.json",
+                      R"({"zero_optimization": {"stage": 1},
+                          "gradient_accumulation_steps": 3})");
+  const std::string args = DataFile("training_args.json");
+  EXPECT_EQ(RefusalOf({args, other.path()}),
+            other.path() + ": gradient_accumulation_steps is 3, but " + args +
+                ": gradient_accumulation_steps is 2");
+}
+
+TEST(Recipe, NamesFileKeyAndBothValues) {
+  const OwnFile batch("batch.json",
+                      R"({"per_device_train_batch_size": "many"})");
+  EXPECT_EQ(RefusalOf({batch.path()}),
+            batch.path() +
+                ": per_device_train_batch_size is \"many\", "
+                "expected a whole number from 1");
+  const OwnFile type("type.json", R"({"peft_type": "OFT"})");
+  EXPECT_EQ(RefusalOf({type.path()}),
+            type.path() + ": peft_type is \"OFT\", expected LORA, IA3, VERA");
+  const OwnFile freeze("freeze.yaml",
+                       "finetuning_type: freeze\ncutoff_len: 8\n");
+  EXPECT_EQ(RefusalOf({freeze.path()}),
+            freeze.path() +
+                ": finetuning_type is \"freeze\", expected lora, "
+                "full");
+  const OwnFile list("list.yaml", "- 1\n");
+  EXPECT_EQ(RefusalOf({list.path()}),
+            list.path() + ": is [1], expected an object");
+  const OwnFile none("none.yaml", "a: 1\n");
+  EXPECT_EQ(RefusalOf({none.path()})
+                .find(none.path() + ": has no key that tells its tool"),
+            0);
+}
+
+TEST(Recipe, EndsLinksThatGoInCircles) {
+  const OwnFile circle("circle.yaml",
+                       "model: {_component_: torchtune.models.llama2.llama2_7b}"
+                       "\nbatch_size: ${a}\na: ${batch_size}\n");
+  const std::string path = circle.path();
+  EXPECT_EQ(LineOf(ReadRecipe({&path, 1})),
+            "meta-llama/Llama-2-7b-hf --method full --no-checkpointing");
+}
+
+}  // namespace
+}  // namespace foretell::recipes
