@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -222,6 +223,12 @@ void PutParallel(ByteWriter& writer, const ParallelSpec& spec) {
   PutOptional(writer, spec.reduce);
   writer.Number(spec.reentrant);
   writer.Number(spec.orig_params);
+  writer.Number(spec.schedule);
+  writer.Number(spec.stages_per_gpu);
+  writer.Number(spec.micro_batches);
+  writer.Text(spec.split);
+  writer.Number(spec.data);
+  writer.Number(spec.copies);
 }
 
 ParallelSpec TakeParallel(ByteReader& reader) {
@@ -236,6 +243,12 @@ ParallelSpec TakeParallel(ByteReader& reader) {
   spec.reduce = TakeOptional<Precision>(reader);
   spec.reentrant = reader.Number<bool>();
   spec.orig_params = reader.Number<bool>();
+  spec.schedule = reader.Number<PipelineSchedule>();
+  spec.stages_per_gpu = reader.Number<int>();
+  spec.micro_batches = reader.Number<int>();
+  spec.split = reader.Text();
+  spec.data = reader.Number<ParallelKind>();
+  spec.copies = reader.Number<int>();
   return spec;
 }
 
@@ -293,6 +306,33 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.loop.kernels = reader.Text();
   options.loop.parallel = TakeParallel(reader);
   return options;
+}
+
+/// The GPUs of a pipeline, of which `graph` is one.
+void PutStages(ByteWriter& writer, const OperatorGraph& graph) {
+  writer.Number(std::uint64_t{graph.pipeline().size()});
+  writer.Number(std::uint64_t{graph.pipeline_gpu()});
+  for (const PipelineGpu& one : graph.pipeline()) {
+    writer.Text(PrintGraph(one.graph, {.with_timeline = true}));
+    writer.Text(one.blocks);
+    writer.Number(one.in_flight);
+  }
+}
+
+OperatorGraph TakeStages(ByteReader& reader, OperatorGraph graph,
+                         const std::string& name, const ParseLimits& limits) {
+  const std::size_t count = TakeCount(reader, kMostTensors);
+  const auto shown = reader.Number<std::uint64_t>();
+  if (count == 0) return graph;
+  std::vector<PipelineGpu> gpus;
+  for (std::size_t i = 0; i < count; ++i) {
+    gpus.push_back({.graph = ParseWithin(limits, reader.View(), name),
+                    .blocks = reader.Text(),
+                    .in_flight = reader.Number<std::int64_t>()});
+  }
+  if (shown >= count) Refuse("a pipeline without the GPU that is shown");
+  return graph.InPipeline(
+      std::make_shared<const std::vector<PipelineGpu>>(std::move(gpus)), shown);
 }
 
 /// Calls `take` on the answer; anything missing is reported as its defect.
@@ -403,6 +443,7 @@ Request UnpackRequest(std::string_view bytes,
 std::string PackTrace(const Trace& trace) {
   ByteWriter writer;
   writer.Text(PrintGraph(trace.graph, {.with_timeline = true}));
+  PutStages(writer, trace.graph);
   PutOutputs(writer, trace.outputs);
   PutWarnings(writer, trace.warnings);
   writer.Text(trace.loss);
@@ -412,7 +453,9 @@ std::string PackTrace(const Trace& trace) {
 Trace UnpackTrace(std::string_view answer, const Request& request,
                   const ParseLimits& limits) {
   return Unpack(answer, [&](ByteReader& reader) {
-    Trace trace{.graph = ParseWithin(limits, reader.View(), request.name),
+    OperatorGraph graph = ParseWithin(limits, reader.View(), request.name);
+    graph = TakeStages(reader, std::move(graph), request.name, limits);
+    Trace trace{.graph = std::move(graph),
                 .inputs = request.inputs,
                 .outputs = TakeOutputs(reader),
                 .warnings = TakeWarnings(reader),

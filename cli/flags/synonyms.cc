@@ -83,6 +83,7 @@ constexpr FlagHint kHints[] = {
     {"--model", "the model is a positional argument: foretell predict FILE"},
     {"--out", "the answer is printed; write a page with --html FILE"},
     {"--output", "the answer is printed; write a page with --html FILE"},
+    {"--pp", "--parallel pp:N cuts a step into stages of N GPUs"},
     {"--tp", "--parallel tp:N shards layers over N GPUs"},
     {"--vram", "--device names the GPU; foretell fits has --max-memory"},
     {"--zero", "--parallel zero1:N or zero2:N shards a step over N GPUs"},

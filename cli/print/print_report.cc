@@ -179,6 +179,24 @@ void AddTimes(const Prediction& prediction, ReportLines& lines) {
                         RangeText(energy.interval), LimitText(prediction.run)));
 }
 
+/// The GPUs of a pipeline.
+void AddStages(const Prediction& prediction, ReportLines& lines) {
+  for (std::size_t i = 0; i < prediction.stages.size(); ++i) {
+    const StageFigures& stage = prediction.stages[i];
+    lines.Add(
+        fmt::format("    GPU {}", i),
+        fmt::format("{} MiB, {} ms busy, {} passes in flight{}   {}",
+                    FormatSignificant(stage.memory_mib),
+                    FormatSignificant(stage.busy_ms), stage.in_flight,
+                    i == prediction.stage ? ", shown here" : "", stage.blocks));
+  }
+  if (prediction.stages.empty()) return;
+  lines.Add("  bubble",
+            fmt::format("{} ms of {} ms without work",
+                        FormatSignificant(prediction.cost.bubble_ms),
+                        FormatSignificant(prediction.cost.latency_ms)));
+}
+
 /// What the GPUs of --parallel exchange, and how much of it nothing hides.
 void AddParallel(const Report& report, ReportLines& lines) {
   if (!report.parallel) return;
@@ -194,8 +212,10 @@ void AddParallel(const Report& report, ReportLines& lines) {
                   Mib(static_cast<std::int64_t>(cost.sent_bytes)),
                   FormatSignificant(cost.link_gb_s),
                   FormatSignificant(cost.exposed_link_ms)));
-  if (!report.parallel->layers) return;
-  lines.Add("  layers", SharedLayersText(*report.parallel->layers));
+  if (report.parallel->layers) {
+    lines.Add("  layers", SharedLayersText(*report.parallel->layers));
+  }
+  AddStages(report.prediction, lines);
 }
 
 /// Copies to the host and back.

@@ -84,6 +84,9 @@ struct CostEstimate {
   double link_ms = 0;     ///< Time in which the link is busy.
   /// Part of latency_ms added by the link.
   double exposed_link_ms = 0;
+  /// Part of latency_ms in which the GPU has nothing to do because it waits for
+  /// other GPUs of a pipeline.
+  double bubble_ms = 0;
   double energy_j = 0;  ///< Of kernels and waiting, over latency_ms.
   /// The part of energy_j that the idle chip would draw in latency_ms.
   double static_energy_j = 0;

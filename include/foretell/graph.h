@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -256,6 +257,8 @@ struct GraphInfo {
   bool channels_last = false;
 };
 
+struct PipelineGpu;
+
 /// Operators of one step (forward; in training also backward and optimizer) in
 /// execution order, with exact shapes, and the lifetime of every storage.
 ///
@@ -288,6 +291,15 @@ class OperatorGraph {
   /// Elements of all parameters as the program declares them.
   std::int64_t ParameterElements() const { return parameter_elements_; }
 
+  /// All GPUs of the pipeline that this graph is a part of; empty: none.
+  std::span<const PipelineGpu> pipeline() const;
+  /// The graph as GPU `gpu` of `pipeline`.
+  OperatorGraph InPipeline(
+      std::shared_ptr<const std::vector<PipelineGpu>> pipeline,
+      std::size_t gpu) const;
+  /// Its place in pipeline().
+  std::size_t pipeline_gpu() const { return pipeline_gpu_; }
+
  private:
   friend class GraphBuilder;
   GraphInfo info_;
@@ -298,6 +310,15 @@ class OperatorGraph {
   std::vector<ValueId> inputs_;
   std::vector<ValueId> outputs_;
   std::int64_t parameter_elements_ = 0;
+  std::shared_ptr<const std::vector<PipelineGpu>> pipeline_;
+  std::size_t pipeline_gpu_ = 0;
+};
+
+/// One GPU's part of a step that a pipeline of GPUs runs.
+struct PipelineGpu {
+  OperatorGraph graph;
+  std::string blocks;          ///< Modules of its stages: "h.0 to h.5".
+  std::int64_t in_flight = 0;  ///< Most forward passes without a backward pass.
 };
 
 /// Arguments of GraphBuilder::AddNode for a node.

@@ -24,6 +24,16 @@ enum class ParallelKind : std::uint8_t {
   /// parallelize_module: linear layers by columns, then by rows; all GPUs get
   /// the same batch.
   kTensor,
+  /// torch.distributed.pipelining: each GPU has blocks of its own and sends
+  /// their results to the next; a batch goes through in micro-batches.
+  kPipeline,
+};
+
+/// The order in which a GPU of a pipeline runs its passes.
+enum class PipelineSchedule : std::uint8_t {
+  k1F1B,        ///< Backward passes as soon as they can start.
+  kGpipe,       ///< All forward passes before the first backward pass.
+  kInterleaved  ///< 1F1B with several stages on each GPU.
 };
 
 /// The value of `--parallel`.
@@ -53,20 +63,43 @@ struct ParallelSpec {
   /// kFsdp1: use_orig_params=True, so that a block's flat parameter may have
   /// frozen parts.
   bool orig_params = false;
+  PipelineSchedule schedule = PipelineSchedule::k1F1B;  ///< kPipeline.
+  int stages_per_gpu = 1;  ///< At least 2 for kInterleaved, else 1.
+  /// kPipeline: parts of a batch; 0: as many as GPUs.
+  int micro_batches = 0;
+  /// kPipeline: paths of the modules with which stages begin, except for the
+  /// first stage, separated by colons; empty: stages of similar arithmetic.
+  std::string split = {};
+  /// kTensor and kPipeline: the GPUs are one of `copies` such groups, each
+  /// with a batch of its own; kDdp, and for kTensor kZero2, kFsdp and kFsdp1,
+  /// to which their options then apply. kOneGpu: there is one group.
+  ParallelKind data = ParallelKind::kOneGpu;
+  int copies = 1;  ///< At least 2 unless `data` is kOneGpu.
 
   bool operator==(const ParallelSpec&) const = default;
 };
 
-/// True for kZero2, kFsdp and kFsdp1.
+/// How the GPUs of a group share a batch.
+ParallelSpec ModelPart(const ParallelSpec& spec);
+/// How groups share a step; kOneGpu if there is one.
+ParallelSpec DataPart(const ParallelSpec& spec);
+
+/// True for kZero2, kFsdp and kFsdp1, of a group or of groups.
 bool ShardsParameters(const ParallelSpec& spec);
 /// True if GPUs share inference as well as training.
 bool SharesInference(const ParallelSpec& spec);
 
-/// GPUs among which parameters are split, one group of HSDP.
+/// GPUs among which a plan that is not combined splits parameters, one group of
+/// HSDP.
 int ShardGroup(const ParallelSpec& spec);
 
+/// Passes over the network in a step; 1 unless kPipeline.
+int MicroBatchesOf(const ParallelSpec& spec);
+
 /// "fsdp:8", "hsdp:2x4", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*",
-/// "fsdp1:8,fp32-shards,reduce=bf16", "tp:8,vocabulary"; empty for kOneGpu.
+/// "fsdp1:8,fp32-shards,reduce=bf16", "tp:8,vocabulary",
+/// "pp:4,schedule=interleaved:2,microbatches=8", "tp:2+fsdp:4"; empty for
+/// kOneGpu.
 std::string ToString(const ParallelSpec& spec);
 /// Reads what ToString writes. Throws Error(kInvalidArgument) that begins with
 /// `flag` for an unknown kind or option, and for fewer than 2 or more than

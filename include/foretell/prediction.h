@@ -53,6 +53,14 @@ struct PassFigures {
   double energy_j = 0;
 };
 
+/// One GPU of a pipeline.
+struct StageFigures {
+  std::string blocks;          ///< As PipelineGpu.
+  std::int64_t in_flight = 0;  ///< As PipelineGpu.
+  double memory_mib = 0;       ///< By simulation.
+  double busy_ms = 0;          ///< Without waiting for other GPUs.
+};
+
 /// What one step of a network needs on a whole device, or a process that runs
 /// several passes (Predictor::PredictRun).
 struct Prediction {
@@ -71,6 +79,9 @@ struct Prediction {
   }
   /// One per pass, as memory.passes; empty unless there are several.
   std::vector<PassFigures> passes = {};
+  /// All GPUs of a pipeline; empty: none.
+  std::vector<StageFigures> stages = {};
+  std::size_t stage = 0;  ///< The one in `stages` that figures are of.
   /// One per MIG profile of the device; empty for a step that GPUs share.
   std::vector<SliceRatio> slices;
 

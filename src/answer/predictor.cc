@@ -14,6 +14,7 @@
 #include "src/answer/interval_width.h"
 #include "src/answer/learned_figures.h"
 #include "src/answer/least_figures.h"
+#include "src/answer/pipeline_figures.h"
 #include "src/answer/slices.h"
 #include "src/answer/step_bound.h"
 #include "src/answer/sum_of_passes.h"
@@ -46,14 +47,6 @@ Figure AnalyticFigure(double value, const WidthFactors& factors, double fast,
   return {.value = value,
           .interval = {value / JointFactor(factors.below, value / fast),
                        value * JointFactor(factors.above, slow / value)}};
-}
-
-std::int64_t GpusOf(const OperatorGraph& graph) {
-  for (const Node& node : graph.nodes()) {
-    const std::optional<Collective> exchange = CollectiveOf(node);
-    if (exchange) return exchange->plan_gpus;
-  }
-  return 1;
 }
 
 void RefuseBadHost(const HostSpec& host) {
@@ -209,7 +202,7 @@ Predictor::AnalyticAnswer Predictor::AnswerAnalytically(
                                        .context = context_.name,
                                        .run = RunOf(graph.info(), run_),
                                        .host = options_.host,
-                                       .gpus = GpusOf(graph)}};
+                                       .gpus = GpusOf(GroupsOf(graph))}};
   Prediction& prediction = answer.prediction;
   PutSimulatedMemory(graph, prediction);
   prediction.cost = EstimateLaunched(answer.step, device_, options_.cost);
@@ -218,6 +211,10 @@ Predictor::AnalyticAnswer Predictor::AnswerAnalytically(
   if (options_.with_slices && prediction.gpus == 1) {
     prediction.slices = SlicesOf(answer.step, prediction.cost);
   }
+  PutPipeline(
+      graph, device_, options_.cost,
+      [this](const OperatorGraph& other) { return MemoryOf(other); },
+      prediction);
   prediction.coverage = CoverageOf(graph, prediction.cost);
   prediction.warnings = CaveatsOf(graph, run_.torch, device_, prediction);
   return answer;

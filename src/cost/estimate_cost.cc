@@ -10,6 +10,7 @@
 #include "src/cost/launched_step.h"
 #include "src/cost/machine.h"
 #include "src/cost/power.h"
+#include "src/cost/timelines.h"
 #include "src/kernels/constants.h"
 #include "src/kernels/kernels.h"
 
@@ -40,6 +41,7 @@ namespace {
 using cost::Kernel;
 using cost::KernelTime;
 using cost::Machine;
+using cost::Timelines;
 
 /// CPU time of recording an operator for the backward pass: in the forward pass
 /// of training, and of inference in grad mode. In C++, whatever the caller;
@@ -148,49 +150,6 @@ std::span<const Kernel> TakeKernelsOf(NodeId node,
   rest = rest.subspan(count);
   return taken;
 }
-
-/// When the last kernel of a node is done that finds the GPU free, after the
-/// node's begin.
-double AloneUs(const NodeCost& node) {
-  if (node.launches.empty()) return node.dispatch_us + node.gpu_us;
-  double us = 0;
-  for (const KernelLaunch& launch : node.launches) {
-    us = std::max(us, launch.queued_us + launch.left_us);
-  }
-  return us;
-}
-
-/// CPU, GPU and link time so far, in microseconds.
-class Timelines {
- public:
-  explicit Timelines(std::size_t num_nodes) { done_us_.reserve(num_nodes); }
-
-  /// Of all nodes, in their order.
-  void Run(const NodeCost& node) {
-    const double begin_us = cpu_us_;
-    cpu_us_ += node.dispatch_us;
-    double free_us = node.link_us > 0 ? link_us_ : gpu_us_;
-    for (const NodeId id : node.waits_for) {
-      free_us = std::max(free_us, done_us_[static_cast<std::size_t>(id)]);
-    }
-    if (node.link_us > 0) {
-      link_us_ = std::max(cpu_us_, free_us) + node.link_us;
-      done_us_.push_back(link_us_);
-      return;
-    }
-    if (node.gpu_us > 0 || !node.waits_for.empty()) {
-      gpu_us_ = std::max(free_us + node.gpu_us, begin_us + AloneUs(node));
-    }
-    done_us_.push_back(gpu_us_);
-  }
-  double EndUs() const { return std::max({cpu_us_, gpu_us_, link_us_}); }
-
- private:
-  double cpu_us_ = 0;
-  double gpu_us_ = 0;
-  double link_us_ = 0;
-  std::vector<double> done_us_;  ///< By node.
-};
 
 /// The step as if nothing were exchanged.
 double EndWithoutLink(const std::vector<NodeCost>& nodes) {

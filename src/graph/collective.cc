@@ -1,5 +1,7 @@
 #include "src/graph/collective.h"
 
+#include <algorithm>
+
 #include "src/graph/attributes.h"
 
 namespace foretell {
@@ -17,6 +19,27 @@ std::optional<Collective> CollectiveOf(const Node& node) {
                     .gpus = gpus,
                     .plan_gpus = node.Int(kPlanGpusAttribute, gpus),
                     .bytes = node.Int(kBytesAttribute, 0)};
+}
+
+std::vector<CollectiveGroup> GroupsOf(const OperatorGraph& graph) {
+  std::vector<CollectiveGroup> groups;
+  for (const Node& node : graph.nodes()) {
+    const std::optional<Collective> one = CollectiveOf(node);
+    if (!one || std::ranges::count(groups, one->plan, &CollectiveGroup::plan)) {
+      continue;
+    }
+    groups.push_back({.plan = std::string(one->plan), .gpus = one->plan_gpus});
+  }
+  std::ranges::stable_partition(groups, [](const CollectiveGroup& one) {
+    return one.plan.starts_with("tp:") || one.plan.starts_with("pp:");
+  });
+  return groups;
+}
+
+std::int64_t GpusOf(const std::vector<CollectiveGroup>& groups) {
+  std::int64_t gpus = 1;
+  for (const CollectiveGroup& one : groups) gpus *= one.gpus;
+  return gpus;
 }
 
 std::optional<SharedLayerCounts> CountSharedLayers(const OperatorGraph& graph) {

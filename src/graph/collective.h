@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "foretell/graph.h"
 
@@ -15,6 +16,11 @@ inline constexpr std::string_view kGpusAttribute = "gpus";
 /// GPUs of the plan if they are more than those of the exchange.
 inline constexpr std::string_view kPlanGpusAttribute = "plan_gpus";
 inline constexpr std::string_view kBytesAttribute = "bytes";
+
+/// The other GPU of a kSend or kReceive, from 0, and a number that a send and
+/// its receive share.
+inline constexpr std::string_view kPeerAttribute = "peer";
+inline constexpr std::string_view kTagAttribute = "tag";
 
 /// Attribute of linear layers in a graph of tensor parallelism: how they are
 /// shared, by features out, by features in or not.
@@ -33,6 +39,9 @@ inline constexpr std::string_view kAllGather = "c10d::_allgather_base_";
 inline constexpr std::string_view kReduceScatter =
     "c10d::_reduce_scatter_base_";
 inline constexpr std::string_view kBroadcast = "c10d::broadcast_";
+/// From one GPU to one other; they have kPeerAttribute and kTagAttribute.
+inline constexpr std::string_view kSend = "c10d::send";
+inline constexpr std::string_view kReceive = "c10d::recv_";
 
 /// Operators of OpKind::kCollective between the GPU and its host: a tensor goes
 /// to the host, comes back, is updated there by an optimizer and copied back.
@@ -56,6 +65,18 @@ struct Collective {
   /// Bytes of the whole tensor that is gathered, reduced, scattered or sent.
   std::int64_t bytes = 0;
 };
+
+/// GPUs that exchange tensors by one plan.
+struct CollectiveGroup {
+  std::string plan;       ///< As Collective.
+  std::int64_t gpus = 0;  ///< Collective::plan_gpus.
+};
+
+/// Every plan of the graph's exchanges once; empty for one GPU. The first is
+/// that by which GPUs share a batch, if there are two.
+std::vector<CollectiveGroup> GroupsOf(const OperatorGraph& graph);
+/// Product of the groups' GPUs.
+std::int64_t GpusOf(const std::vector<CollectiveGroup>& groups);
 
 /// Linear layers of the forward pass, by kShareAttribute.
 struct SharedLayerCounts {

@@ -79,4 +79,18 @@ std::int64_t OperatorGraph::ForwardMacs() const {
   return macs;
 }
 
+std::span<const PipelineGpu> OperatorGraph::pipeline() const {
+  if (!pipeline_) return {};
+  return *pipeline_;
+}
+
+OperatorGraph OperatorGraph::InPipeline(
+    std::shared_ptr<const std::vector<PipelineGpu>> pipeline,
+    std::size_t gpu) const {
+  OperatorGraph graph = *this;
+  graph.pipeline_ = std::move(pipeline);
+  graph.pipeline_gpu_ = gpu;
+  return graph;
+}
+
 }  // namespace foretell

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "foretell/error.h"
 #include "foretell/parallel.h"
@@ -11,8 +12,11 @@ namespace foretell {
 namespace {
 
 constexpr int kMostGpus = 65536;
-constexpr std::string_view kBlocks = "blocks=";
-constexpr std::string_view kReduce = "reduce=";
+constexpr int kMostMicroBatches = 1024;
+constexpr int kMostStagesPerGpu = 64;
+constexpr std::string_view kGpipe = "gpipe";
+constexpr std::string_view k1F1B = "1f1b";
+constexpr std::string_view kInterleaved = "interleaved:";
 
 struct ParallelName {
   ParallelKind kind;
@@ -24,7 +28,8 @@ constexpr ParallelName kParallelNames[] = {
     {ParallelKind::kDdp, "ddp"},           {ParallelKind::kZero1, "zero1"},
     {ParallelKind::kZero2, "zero2"},       {ParallelKind::kFsdp, "fsdp"},
     {ParallelKind::kFsdp1, "fsdp1"},       {ParallelKind::kFsdp, "hsdp", true},
-    {ParallelKind::kFsdp1, "hsdp1", true}, {ParallelKind::kTensor, "tp"}};
+    {ParallelKind::kFsdp1, "hsdp1", true}, {ParallelKind::kTensor, "tp"},
+    {ParallelKind::kPipeline, "pp"}};
 
 bool HasBuckets(ParallelKind kind) {
   return kind == ParallelKind::kDdp || kind == ParallelKind::kZero1;
@@ -32,11 +37,17 @@ bool HasBuckets(ParallelKind kind) {
 
 bool HasVocabulary(ParallelKind kind) { return kind == ParallelKind::kTensor; }
 
+bool HasStages(ParallelKind kind) { return kind == ParallelKind::kPipeline; }
+
 bool IsFsdp(ParallelKind kind) {
   return kind == ParallelKind::kFsdp || kind == ParallelKind::kFsdp1;
 }
 
 bool IsFsdp1(ParallelKind kind) { return kind == ParallelKind::kFsdp1; }
+
+bool HasBlocks(ParallelKind kind) {
+  return kind == ParallelKind::kZero2 || IsFsdp(kind);
+}
 
 /// A word that sets a field of the plans that have it.
 struct ParallelSwitch {
@@ -52,18 +63,105 @@ constexpr ParallelSwitch kParallelSwitches[] = {
     {"reentrant", &IsFsdp1, &ParallelSpec::reentrant},
     {"orig-params", &IsFsdp1, &ParallelSpec::orig_params}};
 
+/// Reads a whole number from `least` to `most` into `number`.
+bool ReadCount(std::string_view text, int least, int most, int& number) {
+  const std::optional<int> read = ParseNumber<int>(text);
+  if (!read || *read < least || *read > most) return false;
+  number = *read;
+  return true;
+}
+
+bool ReadReduce(std::string_view text, ParallelSpec& spec) {
+  spec.reduce = ParsePrecision(text);
+  return spec.reduce && spec.reduce != Precision::kTf32;
+}
+
+std::string ReduceText(const ParallelSpec& spec) {
+  return spec.reduce ? std::string(PrecisionName(*spec.reduce)) : "";
+}
+
+bool ReadSchedule(std::string_view text, ParallelSpec& spec) {
+  if (text == k1F1B) return true;
+  if (text == kGpipe) {
+    spec.schedule = PipelineSchedule::kGpipe;
+    return true;
+  }
+  spec.schedule = PipelineSchedule::kInterleaved;
+  return text.starts_with(kInterleaved) &&
+         ReadCount(text.substr(kInterleaved.size()), 2, kMostStagesPerGpu,
+                   spec.stages_per_gpu);
+}
+
+std::string ScheduleText(const ParallelSpec& spec) {
+  switch (spec.schedule) {
+    case PipelineSchedule::k1F1B:
+      return "";
+    case PipelineSchedule::kGpipe:
+      return std::string(kGpipe);
+    case PipelineSchedule::kInterleaved:
+      return fmt::format("{}{}", kInterleaved, spec.stages_per_gpu);
+  }
+  return "";
+}
+
+bool ReadMicroBatches(std::string_view text, ParallelSpec& spec) {
+  return ReadCount(text, 1, kMostMicroBatches, spec.micro_batches);
+}
+
+std::string MicroBatchesText(const ParallelSpec& spec) {
+  return spec.micro_batches > 0 ? fmt::format("{}", spec.micro_batches) : "";
+}
+
+template <std::string ParallelSpec::*field>
+bool ReadPath(std::string_view text, ParallelSpec& spec) {
+  spec.*field = text;
+  return !text.empty();
+}
+
+template <std::string ParallelSpec::*field>
+std::string PathText(const ParallelSpec& spec) {
+  return spec.*field;
+}
+
+/// "name=" and a value, of the plans that have it.
+struct ParallelValue {
+  std::string_view name;
+  bool (*has)(ParallelKind kind);
+  bool (*read)(std::string_view text, ParallelSpec& spec);
+  std::string (*text)(const ParallelSpec& spec);  ///< Empty by default.
+};
+
+constexpr ParallelValue kParallelValues[] = {
+    {"reduce=", &IsFsdp, &ReadReduce, &ReduceText},
+    {"blocks=", &HasBlocks, &ReadPath<&ParallelSpec::blocks>,
+     &PathText<&ParallelSpec::blocks>},
+    {"schedule=", &HasStages, &ReadSchedule, &ScheduleText},
+    {"microbatches=", &HasStages, &ReadMicroBatches, &MicroBatchesText},
+    {"split=", &HasStages, &ReadPath<&ParallelSpec::split>,
+     &PathText<&ParallelSpec::split>}};
+
 /// Whether `word` is an option of the spec's kind, which it then has.
 bool ReadOption(std::string_view word, ParallelSpec& spec) {
   for (const ParallelSwitch& row : kParallelSwitches) {
     if (word == row.name) return spec.*row.field = row.has(spec.kind);
   }
-  if (word.starts_with(kReduce) && IsFsdp(spec.kind)) {
-    spec.reduce = ParsePrecision(word.substr(kReduce.size()));
-    return spec.reduce && spec.reduce != Precision::kTf32;
+  for (const ParallelValue& row : kParallelValues) {
+    if (!word.starts_with(row.name)) continue;
+    return row.has(spec.kind) && row.read(word.substr(row.name.size()), spec);
   }
-  if (!ShardsParameters(spec) || !word.starts_with(kBlocks)) return false;
-  spec.blocks = word.substr(kBlocks.size());
-  return !spec.blocks.empty();
+  return false;
+}
+
+std::string OptionsText(const ParallelSpec& spec) {
+  std::string text;
+  for (const ParallelSwitch& row : kParallelSwitches) {
+    if (spec.*row.field) text += fmt::format(",{}", row.name);
+  }
+  for (const ParallelValue& row : kParallelValues) {
+    const std::string value = row.text(spec);
+    if (!value.empty()) text += fmt::format(",{}{}", row.name, value);
+  }
+  return text;
 }
 
 /// `text` up to `separator`, which is cut off it with that; all of it without
@@ -77,17 +175,14 @@ std::string_view CutWord(std::string_view& text, char separator) {
 
 /// "8", or of replicas "2x4".
 bool ReadGpus(std::string_view text, bool has_replicas, ParallelSpec& spec) {
-  const auto read = [](std::string_view number) {
-    const std::optional<int> gpus = ParseNumber<int>(number);
-    return gpus && *gpus >= 2 && *gpus <= kMostGpus ? *gpus : 0;
-  };
-  if (has_replicas) {
-    spec.replicas = read(CutWord(text, 'x'));
-    if (spec.replicas > kMostGpus / 2) return false;
+  if (has_replicas &&
+      !ReadCount(CutWord(text, 'x'), 2, kMostGpus / 2, spec.replicas)) {
+    return false;
   }
-  const std::int64_t gpus = std::int64_t{spec.replicas} * read(text);
-  spec.gpus = static_cast<int>(std::min<std::int64_t>(gpus, kMostGpus + 1));
-  return spec.gpus >= 2 && spec.gpus <= kMostGpus;
+  int group = 0;
+  if (!ReadCount(text, 2, kMostGpus / spec.replicas, group)) return false;
+  spec.gpus = spec.replicas * group;
+  return true;
 }
 
 std::optional<ParallelSpec> ReadSpec(std::string_view text) {
@@ -104,20 +199,80 @@ std::optional<ParallelSpec> ReadSpec(std::string_view text) {
   return spec;
 }
 
+/// Whether groups under `model` can share a step by `data`.
+bool Combine(const ParallelSpec& model, const ParallelSpec& data) {
+  if (data.kind == ParallelKind::kDdp) {
+    return model.kind == ParallelKind::kTensor ||
+           model.kind == ParallelKind::kPipeline;
+  }
+  return model.kind == ParallelKind::kTensor && !model.vocabulary &&
+         HasBlocks(data.kind);
+}
+
+/// The options of plans by which groups share a step.
+void CopyDataOptions(const ParallelSpec& from, ParallelSpec& to) {
+  to.replicas = from.replicas;
+  to.bucket_view = from.bucket_view;
+  to.blocks = from.blocks;
+  to.float_shards = from.float_shards;
+  to.reduce = from.reduce;
+  to.reentrant = from.reentrant;
+  to.orig_params = from.orig_params;
+}
+
+/// One plan, or one of a group and one of groups with a plus between them.
+std::optional<ParallelSpec> ReadPlans(std::string_view text) {
+  const std::size_t plus = text.find('+');
+  std::optional<ParallelSpec> spec = ReadSpec(text.substr(0, plus));
+  if (!spec || plus == std::string_view::npos) return spec;
+  const std::optional<ParallelSpec> data = ReadSpec(text.substr(plus + 1));
+  if (!data || !Combine(*spec, *data)) return {};
+  spec->data = data->kind;
+  spec->copies = data->gpus;
+  CopyDataOptions(*data, *spec);
+  return spec;
+}
+
 }  // namespace
 
+ParallelSpec ModelPart(const ParallelSpec& spec) {
+  if (spec.data == ParallelKind::kOneGpu) return spec;
+  ParallelSpec part = spec;
+  part.data = ParallelKind::kOneGpu;
+  part.copies = 1;
+  CopyDataOptions({}, part);
+  return part;
+}
+
+ParallelSpec DataPart(const ParallelSpec& spec) {
+  if (spec.data == ParallelKind::kOneGpu) return {};
+  ParallelSpec part{.kind = spec.data, .gpus = spec.copies};
+  CopyDataOptions(spec, part);
+  return part;
+}
+
 bool ShardsParameters(const ParallelSpec& spec) {
-  return spec.kind == ParallelKind::kZero2 || IsFsdp(spec.kind);
+  return HasBlocks(spec.kind) || HasBlocks(spec.data);
+}
+
+int MicroBatchesOf(const ParallelSpec& spec) {
+  if (spec.kind != ParallelKind::kPipeline) return 1;
+  return spec.micro_batches > 0 ? spec.micro_batches : spec.gpus;
 }
 
 bool SharesInference(const ParallelSpec& spec) {
-  return spec.kind == ParallelKind::kTensor;
+  return spec.kind == ParallelKind::kTensor &&
+         spec.data == ParallelKind::kOneGpu;
 }
 
 int ShardGroup(const ParallelSpec& spec) { return spec.gpus / spec.replicas; }
 
 std::string ToString(const ParallelSpec& spec) {
   if (spec.kind == ParallelKind::kOneGpu) return "";
+  if (spec.data != ParallelKind::kOneGpu) {
+    return fmt::format("{}+{}", ToString(ModelPart(spec)),
+                       ToString(DataPart(spec)));
+  }
   const bool has_replicas = spec.replicas > 1;
   std::string text;
   for (const ParallelName& row : kParallelNames) {
@@ -126,29 +281,25 @@ std::string ToString(const ParallelSpec& spec) {
     }
   }
   if (has_replicas) text += fmt::format("{}x", spec.replicas);
-  text += fmt::format("{}", ShardGroup(spec));
-  for (const ParallelSwitch& row : kParallelSwitches) {
-    if (spec.*row.field) text += fmt::format(",{}", row.name);
-  }
-  if (spec.reduce) {
-    text += fmt::format(",{}{}", kReduce, PrecisionName(*spec.reduce));
-  }
-  if (!spec.blocks.empty()) text += fmt::format(",{}{}", kBlocks, spec.blocks);
-  return text;
+  return text + fmt::format("{}", ShardGroup(spec)) + OptionsText(spec);
 }
 
 ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
-  if (std::optional<ParallelSpec> spec = ReadSpec(text))
+  if (std::optional<ParallelSpec> spec = ReadPlans(text))
     return *std::move(spec);
   throw Error(
       ErrorCode::kInvalidArgument,
       fmt::format("{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N, "
-                  "fsdp1:N, hsdp:MxN, hsdp1:MxN or tp:N with 2 to {} GPUs; "
-                  "optionally, ddp and zero1 with ',bucket-view', tp with "
-                  "',vocabulary', zero2 and the others with ',{}PATH', all of "
-                  "these but zero2 with ',fp32-shards' and ',{}fp32', bf16 or "
-                  "fp16, fsdp1 and hsdp1 with ',reentrant' and ',orig-params'",
-                  flag, text, kMostGpus, kBlocks, kReduce));
+                  "fsdp1:N, hsdp:MxN, hsdp1:MxN, tp:N or pp:N with 2 to {} "
+                  "GPUs; optionally, ddp and zero1 with ',bucket-view', tp "
+                  "with ',vocabulary', zero2, fsdp, fsdp1, hsdp and hsdp1 with "
+                  "',blocks=PATH', all of these but zero2 with ',fp32-shards' "
+                  "and ',reduce=fp32', bf16 or fp16, fsdp1 and hsdp1 with "
+                  "',reentrant' and ',orig-params', pp with "
+                  "',schedule={}|{}|{}2', ',microbatches=8' and "
+                  "',split=PATH:PATH'; then, tp and pp with '+ddp:N', tp with "
+                  "'+' and a plan that has blocks",
+                  flag, text, kMostGpus, k1F1B, kGpipe, kInterleaved));
 }
 
 }  // namespace foretell

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -34,16 +35,17 @@ Phase PhaseOf(const OperatorGraph& graph, NodeId id) {
 }
 
 std::optional<ReportParallel> ParallelOf(const OperatorGraph& graph) {
-  std::optional<ReportParallel> found;
-  for (const Node& node : graph.nodes()) {
-    const std::optional<Collective> one = CollectiveOf(node);
-    if (!one) continue;
-    if (!found) {
-      found = {.plan = std::string(one->plan),
-               .gpus = one->plan_gpus,
-               .layers = CountSharedLayers(graph)};
-    }
-    ++found->exchanges;
+  const std::vector<CollectiveGroup> groups = GroupsOf(graph);
+  if (groups.empty()) return std::nullopt;
+  const auto is_exchange = [](const Node& node) {
+    return CollectiveOf(node).has_value();
+  };
+  ReportParallel found{
+      .gpus = GpusOf(groups),
+      .exchanges = std::ranges::count_if(graph.nodes(), is_exchange),
+      .layers = CountSharedLayers(graph)};
+  for (const CollectiveGroup& one : groups) {
+    found.plan += (found.plan.empty() ? "" : "+") + one.plan;
   }
   return found;
 }

@@ -251,6 +251,15 @@ Json ParallelJson(const ReportParallel& parallel,
                {"link_buffers_mib", Mib(prediction.memory.link_buffers)}};
   json.update(LinkJson(prediction.cost));
   if (parallel.layers) json["layers"] = SharedLayersToJson(*parallel.layers);
+  if (prediction.stages.empty()) return json;
+  json["gpu"] = prediction.stage;
+  json["bubble_ms"] = Rounded(prediction.cost.bubble_ms);
+  for (const StageFigures& stage : prediction.stages) {
+    json["stages"].push_back({{"blocks", stage.blocks},
+                              {"in_flight", stage.in_flight},
+                              {"memory_mib", Rounded(stage.memory_mib)},
+                              {"busy_ms", Rounded(stage.busy_ms)}});
+  }
   return json;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "src/core/units.h"
 #include "src/graph/collective.h"
@@ -18,7 +19,8 @@
 // machine of H100s or A100s has 24 channels, one of V100s 12, as
 // NCCL_DEBUG=INFO prints: two for 25 GB/s, at most 24. SHARP, from Hopper on
 // and for more than two GPUs, has 16 channels there and back, of eight chunks
-// of 128 KiB each (src/transport/nvls.cc, 2.2x).
+// of 128 KiB each (src/transport/nvls.cc, 2.2x). Each group of GPUs has a
+// communicator, and so buffers, of its own.
 
 namespace foretell::memory {
 namespace {
@@ -35,17 +37,18 @@ constexpr std::int64_t kSharpBytesPerGpu = std::int64_t{2} * 16 * kMiB;
 struct Exchanges {
   std::int64_t gpus = 0;
   bool has_sums = false;   ///< All-reduces.
-  bool has_parts = false;  ///< Any but from one to all.
+  bool has_parts = false;  ///< Any except from one to others.
 };
 
-Exchanges ExchangesOf(const OperatorGraph& graph) {
+Exchanges ExchangesOf(const OperatorGraph& graph, std::string_view plan) {
   Exchanges found;
   for (const Node& node : graph.nodes()) {
     const std::optional<Collective> one = CollectiveOf(node);
-    if (!one) continue;
+    if (!one || one->plan != plan) continue;
     found.gpus = std::max(found.gpus, one->gpus);
     found.has_sums |= one->target == kAllReduce;
-    found.has_parts |= one->target != kBroadcast;
+    found.has_parts |= one->target != kBroadcast && one->target != kSend &&
+                       one->target != kReceive;
   }
   return found;
 }
@@ -54,17 +57,21 @@ Exchanges ExchangesOf(const OperatorGraph& graph) {
 
 std::int64_t LinkBufferBytes(const OperatorGraph& graph,
                              const DeviceSpec& device) {
-  const Exchanges exchanges = ExchangesOf(graph);
-  if (exchanges.gpus < 2 || device.link_gb_s < kSlowestNvLinkGbS) return 0;
+  if (device.link_gb_s < kSlowestNvLinkGbS) return 0;
   const auto channels =
       std::min(kMostChannels,
                static_cast<std::int64_t>(kChannelsPerGbS * device.link_gb_s));
-  const std::int64_t neighbours =
-      kRingNeighbours + (exchanges.has_sums ? kTreeNeighbours : 0);
-  const bool has_sharp = device.compute_capability >= kFirstWithSharp &&
-                         exchanges.gpus > 2 && exchanges.has_parts;
-  return channels * neighbours * kConnectionBytes +
-         (has_sharp ? kSharpBytesPerGpu * exchanges.gpus : 0);
+  std::int64_t bytes = 0;
+  for (const CollectiveGroup& group : GroupsOf(graph)) {
+    const Exchanges exchanges = ExchangesOf(graph, group.plan);
+    const std::int64_t neighbours =
+        kRingNeighbours + (exchanges.has_sums ? kTreeNeighbours : 0);
+    const bool has_sharp = device.compute_capability >= kFirstWithSharp &&
+                           exchanges.gpus > 2 && exchanges.has_parts;
+    bytes += channels * neighbours * kConnectionBytes +
+             (has_sharp ? kSharpBytesPerGpu * exchanges.gpus : 0);
+  }
+  return bytes;
 }
 
 }  // namespace foretell::memory

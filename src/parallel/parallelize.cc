@@ -6,6 +6,7 @@
 
 #include "foretell/error.h"
 #include "src/parallel/data_parallel.h"
+#include "src/parallel/pipeline.h"
 #include "src/parallel/sharded.h"
 #include "src/parallel/tensor_parallel.h"
 
@@ -25,7 +26,8 @@ constexpr PlanRow kPlans[] = {{ParallelKind::kDdp, &ShareBatches},
                               {ParallelKind::kZero2, &ShardParameters},
                               {ParallelKind::kFsdp, &ShardParameters},
                               {ParallelKind::kFsdp1, &ShardParameters},
-                              {ParallelKind::kTensor, &ShareLayers}};
+                              {ParallelKind::kTensor, &ShareLayers},
+                              {ParallelKind::kPipeline, &CutIntoStages}};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "src/parallel/step_rewriter.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "src/graph/collective.h"
@@ -50,12 +51,18 @@ Strides StepRewriter::StridesOf(ValueId id) const {
   return StridesOfPart(graph_.value(id), TypeOf(id).shape);
 }
 
+std::vector<NodeId> StepRewriter::Order() const {
+  std::vector<NodeId> order(graph_.nodes().size());
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
 OperatorGraph StepRewriter::Rewrite() {
   AddStorages();
   AddSources();
   Begin();
   PlayEvents(kNone);
-  for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
+  for (const NodeId id : Order()) {
     BeforeNode(id);
     AddNode(id);
     PlayEvents(id);
@@ -63,6 +70,18 @@ OperatorGraph StepRewriter::Rewrite() {
   }
   MarkEnds();
   return builder_.Build();
+}
+
+std::vector<TrainedParameter> StepRewriter::TrainedNow(
+    std::span<const TrainedParameter> trained) const {
+  std::vector<TrainedParameter> here;
+  for (const TrainedParameter& one : trained) {
+    const StorageId parameter = StorageNow(one.parameter);
+    if (parameter == kNone || one.gradient == kNone) continue;
+    here.push_back(
+        {.parameter = parameter, .gradient = StorageNow(one.gradient)});
+  }
+  return here;
 }
 
 void StepRewriter::AddStorages() {
@@ -85,10 +104,9 @@ void StepRewriter::AddSources() {
 }
 
 void StepRewriter::PlayEvents(NodeId id) {
-  for (; next_event_ < graph_.events().size() &&
-         graph_.events()[next_event_].node == id;
-       ++next_event_) {
-    const MemoryEvent& event = graph_.events()[next_event_];
+  // The graph's events are in the order of their nodes.
+  for (const MemoryEvent& event :
+       std::ranges::equal_range(graph_.events(), id, {}, &MemoryEvent::node)) {
     const StorageId storage = StorageNow(event.storage);
     if (storage == kNone || !Keeps(event)) continue;
     event.kind == Kind::kAllocate ? builder_.Allocate(storage, Current())
@@ -145,11 +163,14 @@ void StepRewriter::AddCalls(NodeId id, NodeId added) {
 }
 
 void StepRewriter::MarkEnds() {
+  const auto is_here = [this](ValueId id) {
+    return StorageNow(graph_.value(id).storage) != kNone;
+  };
   for (const ValueId value : graph_.inputs()) {
-    builder_.MarkInput(ValueNow(value));
+    if (is_here(value)) builder_.MarkInput(ValueNow(value));
   }
   for (const ValueId value : graph_.outputs()) {
-    builder_.MarkOutput(ValueNow(value));
+    if (is_here(value)) builder_.MarkOutput(ValueNow(value));
   }
 }
 
@@ -197,12 +218,13 @@ std::vector<ValueId> StepRewriter::AddCollective(std::string_view target,
                                                  Added added) {
   added.target = target;
   const std::int64_t gpus = added.group > 0 ? added.group : spec_.gpus;
-  added.attributes = {{std::string(kPlanAttribute), ToString(spec_)},
-                      {std::string(kGpusAttribute), gpus},
-                      {std::string(kBytesAttribute), bytes}};
+  Attributes own = {{std::string(kPlanAttribute), ToString(spec_)},
+                    {std::string(kGpusAttribute), gpus},
+                    {std::string(kBytesAttribute), bytes}};
   if (gpus < spec_.gpus) {
-    added.attributes.emplace_back(kPlanGpusAttribute, std::int64_t{spec_.gpus});
+    own.emplace_back(kPlanGpusAttribute, std::int64_t{spec_.gpus});
   }
+  added.attributes.insert(added.attributes.begin(), own.begin(), own.end());
   return Add(std::move(added));
 }
 

@@ -10,6 +10,7 @@
 #include "foretell/graph.h"
 #include "foretell/parallel.h"
 #include "src/graph/strides.h"
+#include "src/parallel/parallelize.h"
 
 namespace foretell::parallel {
 
@@ -30,6 +31,10 @@ class StepRewriter {
 
   /// Called once.
   OperatorGraph Rewrite();
+  /// What the new graph trains, once it is made: those of `trained` that one
+  /// GPU has.
+  std::vector<TrainedParameter> TrainedNow(
+      std::span<const TrainedParameter> trained) const;
 
  protected:
   /// A node that a plan adds: its tensors in the new graph, and its result's
@@ -48,6 +53,8 @@ class StepRewriter {
 
   /// Called after the storages and sources are added, before the first event.
   virtual void Begin() {}
+  /// The graph's nodes that one GPU runs, in its order; all by default.
+  virtual std::vector<NodeId> Order() const;
   virtual void BeforeNode(NodeId /*id*/) {}
   /// After the node's events.
   virtual void AfterNode(NodeId /*id*/) {}
@@ -96,7 +103,8 @@ class StepRewriter {
   /// is allocated during it; `added` has neither storages nor more types.
   ValueId AddTensor(Added added, std::int64_t bytes, TensorRole role,
                     std::string label);
-  /// Adds an exchange of `bytes` (src/graph/collective.h) between the GPUs.
+  /// Adds an exchange of `bytes` (src/graph/collective.h) between the GPUs,
+  /// with its attributes before those of `added`.
   std::vector<ValueId> AddCollective(std::string_view target,
                                      std::int64_t bytes, Added added);
 
@@ -117,7 +125,6 @@ class StepRewriter {
   const OperatorGraph& graph_;
   const ParallelSpec& spec_;
   GraphBuilder builder_;
-  std::size_t next_event_ = 0;
   std::vector<ValueId> value_of_;      ///< By value of the graph.
   std::vector<StorageId> storage_of_;  ///< By storage of the graph.
   std::unordered_set<std::string> names_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/graph/collective.h"
+#include "src/parallel/combined.h"
 #include "src/parallel/shared_layers.h"
 #include "src/parallel/step_facts.h"
 #include "src/parallel/step_rewriter.h"
@@ -232,9 +233,16 @@ class SharedStep final : public StepRewriter {
 
 OperatorGraph ShareLayers(const OperatorGraph& graph, const ParallelSpec& spec,
                           std::span<const TrainedParameter> trained) {
-  if (!spec.vocabulary) return SharedStep(graph, spec, trained).Rewrite();
-  const BorderedStep step = AddVocabularyBorders(graph, spec, trained);
-  return SharedStep(step.graph, spec, step.trained).Rewrite();
+  const ParallelSpec group = ModelPart(spec);
+  const auto share = [&](const OperatorGraph& whole,
+                         std::span<const TrainedParameter> all) {
+    SharedStep step(whole, group, all);
+    OperatorGraph shared = step.Rewrite();
+    return ShareData(std::move(shared), spec, step.TrainedNow(all));
+  };
+  if (!spec.vocabulary) return share(graph, trained);
+  const BorderedStep step = AddVocabularyBorders(graph, group, trained);
+  return share(step.graph, step.trained);
 }
 
 }  // namespace foretell::parallel

@@ -81,16 +81,18 @@ void RequireParallelFits(const TraceOptions& options) {
                             "modelled with parameters that GPUs share",
                             ToString(spec)));
   }
-  if (!ShardsParameters(spec)) return;
   const TrainingLoop& loop = options.loop;
+  if (!ShardsParameters(spec) && spec.kind != ParallelKind::kPipeline) return;
   if (loop.accumulation > 1 || loop.late_zero_grad ||
       !DropsGradients(loop, options.run.torch)) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: gradients that are added up over batches, "
                             "filled with zeros (PyTorch's default before 2.0) "
                             "or kept during the forward pass are not modelled "
-                            "with sharded parameters",
-                            ToString(spec)));
+                            "with {}",
+                            ToString(spec),
+                            ShardsParameters(spec) ? "sharded parameters"
+                                                   : "a pipeline"));
   }
 }
 
@@ -199,18 +201,46 @@ StepCode CodeOf(const TrainingLoop& loop, const TorchVersion& torch) {
   return UpdatesLists(loop, torch) ? StepCode::kLists : StepCode::kOneByOne;
 }
 
+/// The step as one forward and backward pass of it runs: a pipeline's on the
+/// largest of a batch's parts (Tensor.tensor_split), of which there are no more
+/// than samples.
+struct TracedStep {
+  std::vector<BoundInput> inputs;
+  TraceOptions options;
+  std::int64_t batch = 1;  ///< Of the whole step.
+};
+
+TracedStep SplitBatch(const std::vector<BoundInput>& inputs,
+                      const TraceOptions& options) {
+  TracedStep step{inputs, options, BatchOf(inputs)};
+  ParallelSpec& spec = step.options.loop.parallel;
+  if (spec.kind != ParallelKind::kPipeline) return step;
+  const std::int64_t parts =
+      std::clamp<std::int64_t>(step.batch, 1, MicroBatchesOf(spec));
+  spec.micro_batches = static_cast<int>(parts);
+  step.options.loop.accumulation = spec.micro_batches;
+  for (BoundInput& input : step.inputs) {
+    if (input.type.shape.empty() || !input.values.empty()) continue;
+    std::int64_t& length = input.type.shape.front();
+    if (length == step.batch) length = (length + parts - 1) / parts;
+  }
+  return step;
+}
+
 /// A program, its inputs and its recorder while they are being traced.
 class Tracer {
  public:
   /// `quantized`: names of the parameters that options.loop.quantize is for.
-  Tracer(const Program& program, const std::vector<BoundInput>& inputs,
-         const TraceOptions& options, std::set<std::string> quantized)
+  Tracer(const Program& program, const TracedStep& step,
+         std::set<std::string> quantized)
       : program_(program),
-        inputs_(inputs),
-        options_(options),
+        inputs_(step.inputs),
+        options_(step.options),
+        batch_(step.batch),
         quantized_names_(std::move(quantized)),
-        precision_(UncastPrecision(options.run)),
-        device_(options.device == TraceDevice::kMeta ? at::kMeta : at::kCPU),
+        precision_(UncastPrecision(step.options.run)),
+        device_(step.options.device == TraceDevice::kMeta ? at::kMeta
+                                                          : at::kCPU),
         recorder_(Info(), device_) {
     MakeInstance();
     MakeInputs();
@@ -455,7 +485,7 @@ class Tracer {
     GraphInfo info{.name = program_.name(),
                    .mode = options_.run.mode,
                    .precision = precision_,
-                   .batch = BatchOf(inputs_),
+                   .batch = batch_,
                    .autocast = AutocastType(options_.run),
                    .grad_mode = options_.run.grad_mode,
                    .channels_last = options_.run.channels_last};
@@ -695,6 +725,7 @@ class Tracer {
   const Program& program_;
   const std::vector<BoundInput>& inputs_;
   const TraceOptions& options_;
+  const std::int64_t batch_;
   const std::set<std::string> quantized_names_;
   const Precision precision_;  ///< Of what autocast leaves alone.
   c10::DeviceType device_;
@@ -728,8 +759,9 @@ std::set<std::string> NamesToQuantize(const Program& program,
   // Products read the matrices themselves, not their casts.
   plain.run.precision = UncastPrecision(options.run);
   plain.run.autocast = false;
-  return LayersToQuantize(Tracer(program, inputs, plain, {}).Run().graph,
-                          options.loop.quantize);
+  return LayersToQuantize(
+      Tracer(program, SplitBatch(inputs, plain), {}).Run().graph,
+      options.loop.quantize);
 }
 
 }  // namespace
@@ -782,7 +814,9 @@ Trace TraceProgram(const Program& program,
     const std::set<std::string> quantized =
         NamesToQuantize(program, inputs, options);
     const FusedKernelScope kernels(options);
-    Trace trace = Tracer(program, inputs, options, quantized).Run();
+    const TracedStep step = SplitBatch(inputs, options);
+    Trace trace = Tracer(program, step, quantized).Run();
+    trace.inputs = inputs;
     kernels.RequireUse();
     return trace;
   } catch (const Error& error) {

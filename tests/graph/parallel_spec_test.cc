@@ -10,11 +10,32 @@ namespace {
 
 TEST(ParallelSpec, ReadsWhatItWrites) {
   for (const std::string text :
-       {"ddp:8", "ddp:2,bucket-view", "zero1:4", "zero1:4,bucket-view",
-        "zero2:2", "fsdp:65536", "fsdp:8,blocks=model.layers.*", "fsdp1:8",
-        "fsdp1:8,blocks=h.*", "tp:4", "tp:4,vocabulary", "hsdp:2x4",
-        "hsdp1:2x4,reentrant", "fsdp:8,fp32-shards,reduce=fp32",
-        "fsdp1:2,fp32-shards,reentrant,orig-params,reduce=bf16,blocks=h.*"}) {
+       {"ddp:8",
+        "ddp:2,bucket-view",
+        "zero1:4",
+        "zero1:4,bucket-view",
+        "zero2:2",
+        "fsdp:65536",
+        "fsdp:8,blocks=model.layers.*",
+        "fsdp1:8",
+        "fsdp1:8,blocks=h.*",
+        "tp:4",
+        "tp:4,vocabulary",
+        "hsdp:2x4",
+        "hsdp:2x32768",
+        "hsdp1:2x4,reentrant",
+        "fsdp:8,fp32-shards,reduce=fp32",
+        "fsdp1:2,fp32-shards,reentrant,orig-params,reduce=bf16,blocks=h.*",
+        "pp:4",
+        "pp:4,schedule=gpipe",
+        "pp:2,schedule=interleaved:2,microbatches=8",
+        "pp:3,microbatches=6,split=h.4:h.8",
+        "tp:2+ddp:4",
+        "tp:2,vocabulary+ddp:4,bucket-view",
+        "tp:4+fsdp:2,blocks=h.*",
+        "tp:4+zero2:2",
+        "tp:2+hsdp:2x4,fp32-shards,reduce=bf16",
+        "pp:2,microbatches=8+ddp:4"}) {
     EXPECT_EQ(ToString(ParseParallel("--parallel", text)), text);
   }
   EXPECT_EQ(ToString(ParallelSpec{}), "");
@@ -29,6 +50,30 @@ TEST(ParallelSpec, KnowsItsParts) {
   EXPECT_EQ(groups.kind, ParallelKind::kFsdp);
   EXPECT_EQ(groups.gpus, 8);
   EXPECT_EQ(ShardGroup(groups), 4);
+}
+
+TEST(ParallelSpec, HasAMicroBatchForEachGpuByDefault) {
+  const auto batches = [](const std::string& text) {
+    return MicroBatchesOf(ParseParallel("--parallel", text));
+  };
+  EXPECT_EQ(batches("pp:4"), 4);
+  EXPECT_EQ(batches("pp:4,microbatches=16"), 16);
+  EXPECT_EQ(batches("ddp:4"), 1);
+  EXPECT_EQ(ToString(ParseParallel("--parallel", "pp:4,schedule=1f1b")),
+            "pp:4");
+}
+
+TEST(ParallelSpec, TakesCombinedPlansApart) {
+  const ParallelSpec spec =
+      ParseParallel("--parallel", "tp:2+fsdp:4,blocks=h.*");
+  EXPECT_EQ(ToString(ModelPart(spec)), "tp:2");
+  EXPECT_EQ(ToString(DataPart(spec)), "fsdp:4,blocks=h.*");
+  EXPECT_TRUE(ShardsParameters(spec));
+  EXPECT_FALSE(SharesInference(spec));
+  EXPECT_EQ(DataPart(ModelPart(spec)), ParallelSpec{});
+  const ParallelSpec groups = ParseParallel("--parallel", "tp:2+hsdp:2x4");
+  EXPECT_EQ(ShardGroup(ModelPart(groups)), 2);
+  EXPECT_EQ(ShardGroup(DataPart(groups)), 4);
 }
 
 TEST(ParallelSpec, RefusesOtherTexts) {
@@ -59,7 +104,23 @@ TEST(ParallelSpec, RefusesOtherTexts) {
                                  " ddp:8",
                                  "DDP:8",
                                  "fsdp:8,vocabulary",
-                                 "tp:4,vocabulary=8"}) {
+                                 "tp:4,vocabulary=8",
+                                 "pp:4,schedule=",
+                                 "pp:4,schedule=interleaved",
+                                 "pp:4,schedule=interleaved:1",
+                                 "pp:4,microbatches=0",
+                                 "pp:4,split=",
+                                 "ddp:4,microbatches=8",
+                                 "pp:4,vocabulary",
+                                 "tp:2,fp32-shards+fsdp:2",
+                                 "tp:2+ddp:2,reentrant",
+                                 "ddp:4+tp:2",
+                                 "tp:2+tp:2",
+                                 "tp:2+zero1:2",
+                                 "tp:2,vocabulary+fsdp:2",
+                                 "pp:2+fsdp:2",
+                                 "tp:2+",
+                                 "tp:2+ddp:2+ddp:2"}) {
     try {
       ParseParallel("--parallel", text);
       ADD_FAILURE() << text;

@@ -89,6 +89,24 @@ class Parallel(unittest.TestCase):
         self.assertEqual(refused.returncode, MODEL_FAILED)
         self.assertRegex(refused.stderr, "50257.* 4 ")
 
+    def test_a_pipeline_lists_all_gpus(self):
+        alone = self.result()
+        shared = self.result("--parallel", "pp:2,microbatches=4")
+        parallel = shared["parallel"]
+        self.assertEqual(len(parallel["stages"]), 2)
+        self.assertEqual([stage["in_flight"] for stage in parallel["stages"]],
+                         [2, 1])
+        shown = parallel["stages"][parallel["gpu"]]
+        self.assertAlmostEqual(shown["memory_mib"], shared["memory"]["total_mib"],
+                               delta=1)
+        self.assertEqual(shared["batch"], alone["batch"])
+        self.assertEqual(shared["inputs"], alone["inputs"])
+        # The first GPU waits for the first backward pass, the last for the first
+        # forward pass.
+        self.assertGreater(parallel["bubble_ms"], 0)
+        self.assertGreater(shared["latency"]["ms"],
+                           max(stage["busy_ms"] for stage in parallel["stages"]))
+
     def test_a_slow_link_makes_the_step_longer(self):
         fast = self.result("--parallel", "ddp:8")
         slow = self.result("--parallel", "ddp:8", "--link", "1")
@@ -100,7 +118,9 @@ class Parallel(unittest.TestCase):
     def test_refuses_what_cannot_be_shared(self):
         for flags, text in (
                 (("--parallel", "tp:4"), "tp:4: none of 1 layer can be shared"),
-                (("--parallel", "pp:4"), "--parallel 'pp:4': expected ddp:N"),
+                (("--parallel", "ep:4"), "--parallel 'ep:4': expected ddp:N"),
+                (("--parallel", "pp:2", "--accumulate", "2"), "pp:2: gradients"),
+                (("--parallel", "pp:64"), "expected at least 64 stages"),
                 (("--parallel", "ddp:1"), "--parallel 'ddp:1': expected ddp:N"),
                 (("--parallel", "fsdp:2", "--accumulate", "2"), "fsdp:2: gradients"),
                 (("--parallel", "fsdp:2", "--torch", "1.13"), "fsdp:2: gradients"),
