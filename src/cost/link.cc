@@ -129,10 +129,12 @@ double LinkUs(const LinkUse& use, double gb_s) {
 double LinkGbS(const DeviceSpec& device, const CostOptions& options,
                const std::vector<LinkUse>& uses) {
   if (uses.empty()) return 0;
-  const bool is_between_gpus = std::ranges::any_of(
-      uses,
-      [](const LinkUse& use) { return use.bytes > 0 && !use.is_of_host; });
-  if (!is_between_gpus) return HostLinkGbS(device);
+  const auto has = [&uses](bool of_host) {
+    return std::ranges::any_of(uses, [of_host](const LinkUse& use) {
+      return use.bytes > 0 && use.is_of_host == of_host;
+    });
+  };
+  if (has(true) && !has(false)) return HostLinkGbS(device);
   if (options.link_gb_s > 0) return options.link_gb_s;
   if (device.link_gb_s > 0) return device.link_gb_s;
   throw Error(ErrorCode::kInvalidArgument,

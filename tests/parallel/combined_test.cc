@@ -48,6 +48,10 @@ TEST(Combined, ShardsPartsOfLayers) {
   const OperatorGraph both =
       ReadStep("blocks").Under("tp:2+fsdp:2,blocks=blocks.*");
   EXPECT_EQ(GpusOf(GroupsOf(both)), 4);
+  const OperatorGraph replicas =
+      ReadStep("blocks").Under("tp:2+hsdp:2x2,blocks=blocks.*");
+  EXPECT_EQ(GpusOf(GroupsOf(replicas)), 8);
+  EXPECT_EQ(StateBytes(replicas), StateBytes(both));
   // A row of a part with an odd number of rows, such as the head, is padded.
   EXPECT_GE(StateBytes(both), StateBytes(layers) / 2);
   EXPECT_LE(StateBytes(both), StateBytes(layers) * 0.55);

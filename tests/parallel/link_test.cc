@@ -60,6 +60,8 @@ TEST(Link, IsTheDevicesUnlessItIsGiven) {
   const OperatorGraph graph = parallel_test::ReadStep("mlp").Under("fsdp:8");
   EXPECT_THROW(EstimateCost(graph, unknown), Error);
   EXPECT_NO_THROW(EstimateCost(graph, unknown, {.link_gb_s = 25}));
+  // That of a GPU which only receives, too.
+  EXPECT_EQ(cost::LinkGbS(A100(), {}, {cost::LinkUse{}}), A100().link_gb_s);
 }
 
 }  // namespace
