@@ -95,8 +95,8 @@ class LifeSearch {
 
   void RefuseBatches() const {
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: the step is not one of {}", ToString(spec_),
-                            Counted(MicroBatchesOf(spec_), "micro-batch")));
+                fmt::format("{}: the step is not one of {} micro-batches",
+                            ToString(spec_), MicroBatchesOf(spec_)));
   }
 
   void Append(NodeId id) {

@@ -23,7 +23,7 @@ struct Shipped {
 constexpr Shipped kShipped[] = {
     {"latency-autocast-portable.safetensors", 0x386b77991e50f87},
     {"latency-autocast.safetensors", 0xb97f0db19bfc2bdb},
-    {"memory-training.safetensors", 0xecfac1fda4d6aa38},
+    {"memory-training.safetensors", 0xcba90f7c1e4101ad},
     {"pmgns/inference-autocast.safetensors", 0x147bd01d3cc6bd4d},
     {"pmgns/inference.safetensors", 0xe621b7b8738cff4b},
     {"pmgns/training-memory.safetensors", 0x241f11a73bed74ef},

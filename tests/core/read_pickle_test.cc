@@ -14,7 +14,7 @@ namespace foretell {
 namespace {
 
 using testing::ElementsAre;
-using Kind = PlainValue::Kind;
+using PlainKind = PlainValue::Kind;
 
 /// A pickle with bytes that are zero.
 template <std::size_t kSize>
@@ -39,7 +39,7 @@ std::vector<std::int64_t> NumbersOf(const PlainData& data,
   return numbers;
 }
 
-void ExpectRefused(const std::string& rest, const std::string& part,
+void ExpectPickleRefused(const std::string& rest, const std::string& part,
                    ErrorCode code = ErrorCode::kCorrupt) {
   ExpectError([&] { ReadPickle("\x80\4" + rest, "s.pickle"); }, code,
               "s.pickle: byte " + part);
@@ -71,8 +71,8 @@ TEST(ReadPickle, ReadsWhatPythonWrites) {
                             -(std::int64_t{1} << 40), INT64_MIN + 5));
     EXPECT_THAT(NumbersOf(data, "t"), ElementsAre(1, 2));
     EXPECT_THAT(NumbersOf(data, "one"), ElementsAre(9));
-    EXPECT_EQ(data.Find(data.Root(), "none")->kind, Kind::kOther);
-    EXPECT_EQ(data.Find(data.Root(), "x")->kind, Kind::kOther);
+    EXPECT_EQ(data.Find(data.Root(), "none")->kind, PlainKind::kOther);
+    EXPECT_EQ(data.Find(data.Root(), "x")->kind, PlainKind::kOther);
     EXPECT_EQ(data.Find(data.Root(), "y"), nullptr);
     const std::vector<PlainId>& items = data.Find(data.Root(), "s")->items;
     ASSERT_EQ(items.size(), 2u);
@@ -92,34 +92,34 @@ TEST(ReadPickle, ReadsOlderInstructionsToo) {
 
 TEST(ReadPickle, RefusesCodeByName) {
   const auto kUnsupported = ErrorCode::kUnsupported;
-  ExpectRefused("cos\nsystem\n.", "13: GLOBAL of 'os.system', expected data",
+  ExpectPickleRefused("cos\nsystem\n.", "13: GLOBAL of 'os.system', expected data",
                 kUnsupported);
-  ExpectRefused("c" + std::string(200, 'a') + "\nb\n.", "206: GLOBAL of 'aaaa",
+  ExpectPickleRefused("c" + std::string(200, 'a') + "\nb\n.", "206: GLOBAL of 'aaaa",
                 kUnsupported);
-  ExpectRefused("N)R.", "5: REDUCE, expected data alone", kUnsupported);
-  ExpectRefused("\x8c\2os\x8c\6system\x93.", "15: STACK_GLOBAL", kUnsupported);
-  ExpectRefused("NNb.", "5: BUILD", kUnsupported);
-  ExpectRefused("N)\x81.", "5: NEWOBJ", kUnsupported);
-  ExpectRefused("(ios\nsystem\n.", "4: INST", kUnsupported);
-  ExpectRefused("\x82\1.", "3: EXT1", kUnsupported);
-  ExpectRefused("NQ.", "4: BINPERSID", kUnsupported);
+  ExpectPickleRefused("N)R.", "5: REDUCE, expected data alone", kUnsupported);
+  ExpectPickleRefused("\x8c\2os\x8c\6system\x93.", "15: STACK_GLOBAL", kUnsupported);
+  ExpectPickleRefused("NNb.", "5: BUILD", kUnsupported);
+  ExpectPickleRefused("N)\x81.", "5: NEWOBJ", kUnsupported);
+  ExpectPickleRefused("(ios\nsystem\n.", "4: INST", kUnsupported);
+  ExpectPickleRefused("\x82\1.", "3: EXT1", kUnsupported);
+  ExpectPickleRefused("NQ.", "4: BINPERSID", kUnsupported);
 }
 
 TEST(ReadPickle, TakesNoMoreThanIsThere) {
-  ExpectRefused("", "2: needs 1 byte, 0 left");
-  ExpectRefused(Bytes("X\xff\xff\xff\x7fxy."),
+  ExpectPickleRefused("", "2: needs 1 byte, 0 left");
+  ExpectPickleRefused(Bytes("X\xff\xff\xff\x7fxy."),
                 "7: needs 2147483647 bytes, 3 left");
-  ExpectRefused(Bytes("\x8d\xff\xff\xff\xff\xff\xff\xff\xff."),
+  ExpectPickleRefused(Bytes("\x8d\xff\xff\xff\xff\xff\xff\xff\xff."),
                 "11: needs 18446744073709551615 bytes, 1 left");
-  ExpectRefused("\x8a\x0axxxxxxxxxx.", "4: a number of 10 bytes, expected at",
+  ExpectPickleRefused("\x8a\x0axxxxxxxxxx.", "4: a number of 10 bytes, expected at",
                 ErrorCode::kUnsupported);
-  ExpectRefused(".", "3: takes a value, none is left");
-  ExpectRefused("N(a.", "5: takes a value, none is left");
-  ExpectRefused("t.", "3: takes values to a mark, none is left");
-  ExpectRefused("K\1Na.", "6: adds items to another kind of value");
-  ExpectRefused("}(Nu.", "6: adds items to another kind of value");
-  ExpectRefused("]h\1a.", "5: memo number 1, expected less than 0");
-  ExpectRefused("\6.", "3: instruction 6 is unknown");
+  ExpectPickleRefused(".", "3: takes a value, none is left");
+  ExpectPickleRefused("N(a.", "5: takes a value, none is left");
+  ExpectPickleRefused("t.", "3: takes values to a mark, none is left");
+  ExpectPickleRefused("K\1Na.", "6: adds items to another kind of value");
+  ExpectPickleRefused("}(Nu.", "6: adds items to another kind of value");
+  ExpectPickleRefused("]h\1a.", "5: memo number 1, expected less than 0");
+  ExpectPickleRefused("\6.", "3: instruction 6 is unknown");
   ExpectError([] { ReadPickle("{}", "s"); }, ErrorCode::kUnsupported,
               "s: byte 1: is not a pickle of protocol 2 to 5");
   ExpectError([] { ReadPickle("\x80\6N.", "s"); }, ErrorCode::kUnsupported,
@@ -127,7 +127,7 @@ TEST(ReadPickle, TakesNoMoreThanIsThere) {
 }
 
 TEST(ReadPickle, KeepsNothingForAMemoNumberFarAway) {
-  ExpectRefused(Bytes("Nr\xff\xff\xff\x7f."),
+  ExpectPickleRefused(Bytes("Nr\xff\xff\xff\x7f."),
                 "8: memo number 2147483647, expected at most 0");
 }
 
@@ -138,7 +138,7 @@ TEST(ReadPickle, DoesNotGrowWithNestingOrSharing) {
                        "s")
                 .Root()
                 .kind,
-            Kind::kList);
+            PlainKind::kList);
   // Lists of twice the one before: 2^40 items where each was its own.
   std::string doubled = "\x80\4]\x94";
   for (char i = 0; i < 40; ++i) {
@@ -153,7 +153,7 @@ TEST(PlainDataOf, HoldsTheNumbersTextsAndListsOfADocument) {
   const PlainData data = PlainDataOf(json);
   EXPECT_THAT(NumbersOf(data, "a"), ElementsAre(1, -2));
   EXPECT_EQ(data.Find(*data.Find(data.Root(), "b"), "c")->text, "d");
-  EXPECT_EQ(data.Find(data.Root(), "x")->kind, Kind::kOther);
+  EXPECT_EQ(data.Find(data.Root(), "x")->kind, PlainKind::kOther);
 }
 
 }  // namespace

@@ -153,16 +153,20 @@ phase backward
   // for 0.7 of all images, at 0.8 of the bandwidth.
   const double copies_us = 0.7 * 2 * (2 * 33'554'432.0) / 1e6 / 0.8;
   const double weight_us = 0.7 * 2 * 2'359'296.0 / 1e6 / 0.8;
-  const auto product_us = [](double m, double n, double k) {
+  const auto product_us = [](double m, double n, double k,
+                             bool divides = false) {
     const DeviceSpec device = test::RoundDevice();
-    return cost::GemmUs({1, m, n, k}, cost::MatrixUnit::kTensorConvolution, 1e8,
-                        cost::MakeMachine(device, {}));
+    return cost::GemmUs(
+        {.batch = 1, .m = m, .n = n, .k = k, .divides = divides},
+        cost::MatrixUnit::kTensorConvolution, 1e8,
+        cost::MakeMachine(device, {}));
   };
   EXPECT_NEAR(cost.nodes[0].gpu_us,
               kProductUs + copies_us + product_us(32'768, 256, 2304), 1e-6);
   EXPECT_NEAR(cost.nodes[1].gpu_us,
               2 * kProductUs + product_us(32'768, 256, 2304) +
-                  product_us(256, 2304, 32'768) + 2 * copies_us + weight_us,
+                  product_us(256, 2304, 32'768, /*divides=*/true) +
+                  2 * copies_us + weight_us,
               1e-6);
   EXPECT_DOUBLE_EQ(cost.nodes[1].flops, 2 * cost.nodes[0].flops);
 }

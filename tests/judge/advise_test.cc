@@ -153,7 +153,8 @@ TEST(Advise, ChangesTheNumericsWhereNothingElseHelps) {
               ElementsAre("activation checkpointing", "optimizer sgd"));
   EXPECT_FALSE(advice.smallest->keeps_numerics);
   EXPECT_EQ(advice.smallest->saved_mib, 500);
-  EXPECT_EQ(advice.combinations.size(), 2u);  // With momentum, too.
+  // With momentum and adamw8bit, too.
+  EXPECT_EQ(advice.combinations.size(), 3u);
 }
 
 TEST(Advise, AddsRemediesUntilItFits) {
