@@ -77,8 +77,10 @@ def flags_of(row, method="analytic"):
         for flag in ("--input", re.sub(r"\[\d+", "[1", one))]
     precision = PRECISION.get(row["precision"],
                               ("--precision", row["precision"]))
-    optimizer = (("--optimizer", OPTIMIZER[row["trace"]])
-                 if row["trace"] in OPTIMIZER and row["mode"] == "training"
+    # The networks of the zoo were trained without an optimizer's step: SGD's is least.
+    optimizer = (("--optimizer", OPTIMIZER.get(row["trace"], "sgd"))
+                 if row["mode"] == "training"
+                 and (row["trace"] in OPTIMIZER or row["trace"].startswith(ZOO))
                  else ())
     loop = LOOP.get(row["source"], ()) if row["mode"] == "training" else ()
     name = ENVIRONMENT.get((row["source"], row["precision"]))
