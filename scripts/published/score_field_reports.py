@@ -110,6 +110,10 @@ def words_of(row):
     if version and version < FIRST_WITH_CUDA11:
         words = [EARLY if word == STOPGAP else word for word in words]
     loop = [flag for name, flag in LOOPS.items() if row["id"].startswith(name)]
+    if "--loss-in-function" in loop and "--recompute" in words:
+        # transformers' checkpoints are reentrant by default, its FSDP is the first.
+        words = [re.sub(r"^fsdp1?:(\d+)$", r"fsdp1:\1,reentrant", word)
+                 for word in words]
     return [*words, *(flag for flag in loop if flag not in words)]
 
 
