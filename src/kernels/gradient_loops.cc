@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "src/core/checked.h"
 #include "src/graph/attributes.h"
 #include "src/graph/convolution.h"
 
@@ -53,7 +54,7 @@ std::int64_t Windows(const Expansion& expansion, const ExpandedNode& expanded) {
   for (std::size_t i = 0; i < dims; ++i) {
     const std::int64_t step =
         std::max<std::int64_t>(1, stride[std::min(i, stride.size() - 1)]);
-    windows *= (window[std::min(i, window.size() - 1)] + step - 1) / step;
+    windows *= CeilDiv(window[std::min(i, window.size() - 1)], step);
   }
   return std::max<std::int64_t>(1, windows);
 }

@@ -5,11 +5,11 @@
 #include <bit>
 #include <cstddef>
 #include <limits>
-#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "src/core/checked.h"
+#include "src/graph/attributes.h"
 #include "src/graph/strides.h"
 
 // The staging memory of ATen's reductions.
@@ -87,15 +87,12 @@ std::int64_t OutputVector(std::int64_t extent, const Strides& other_strides) {
   return vector;
 }
 
+/// By dimension; all where none is named.
 std::vector<bool> ReducedDims(const Node& node, std::size_t rank) {
-  const std::vector<std::int64_t> dims = node.Ints("dim", {});
-  std::vector<bool> reduced(rank, dims.empty());
-  for (std::int64_t dim : dims) {
-    if (dim < 0) dim += static_cast<std::int64_t>(rank);
-    if (dim >= 0 && dim < static_cast<std::int64_t>(rank)) {
-      reduced[static_cast<std::size_t>(dim)] = true;
-    }
-  }
+  const auto dims = DimsOf(node, "dim", rank);
+  std::vector<bool> reduced(rank, dims && dims->empty());
+  if (!dims) return reduced;
+  for (const std::size_t dim : *dims) reduced[dim] = true;
   return reduced;
 }
 

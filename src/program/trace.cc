@@ -21,9 +21,11 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/checked.h"
 #include "src/core/libtorch_message.h"
 #include "src/core/name_table.h"
 #include "src/core/text.h"
+#include "src/core/units.h"
 #include "src/graph/collective.h"
 #include "src/graph/recompute_blocks.h"
 #include "src/graph/repeat_run.h"
@@ -157,14 +159,12 @@ std::string LengthsOfTheExample(const std::vector<BoundInput>& inputs) {
       Joined(texts), symbols.back());
 }
 
-constexpr double kMib = 1 << 20;
-
 std::string PagedWarning(std::int64_t bytes) {
   return fmt::format(
       "{:.1f} MiB of optimizer states are paged: they lie in unified memory, "
       "on "
       "the GPU only while it has room, and count neither as memory nor in time",
-      static_cast<double>(bytes) / kMib);
+      ToMiB(bytes));
 }
 
 /// Of an optimizer there, and of what goes there and comes back.
@@ -173,8 +173,7 @@ std::string HostWarning(std::int64_t optimizer_bytes,
   std::vector<std::string> parts;
   const auto add = [&parts](std::int64_t bytes, std::string_view what) {
     if (bytes == 0) return;
-    parts.push_back(fmt::format("{:.1f} MiB of {}",
-                                static_cast<double>(bytes) / kMib, what));
+    parts.push_back(fmt::format("{:.1f} MiB of {}", ToMiB(bytes), what));
   };
   add(optimizer_bytes, "parameters, gradients and optimizer states");
   add(saved_bytes, "saved tensors");
@@ -222,7 +221,7 @@ TracedStep SplitBatch(const std::vector<BoundInput>& inputs,
   for (BoundInput& input : step.inputs) {
     if (input.type.shape.empty() || !input.values.empty()) continue;
     std::int64_t& length = input.type.shape.front();
-    if (length == step.batch) length = (length + parts - 1) / parts;
+    if (length == step.batch) length = CeilDiv(length, parts);
   }
   return step;
 }

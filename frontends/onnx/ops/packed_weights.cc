@@ -15,6 +15,7 @@
 
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/type_support.h"
+#include "src/core/checked.h"
 #include "src/program/private_operator.h"
 
 namespace foretell::onnx {
@@ -67,7 +68,7 @@ struct NBitsMatrix {
   PackedWeight packed;
   at::Tensor groups;  ///< Block of each column, if not in order.
 
-  std::int64_t blocks() const { return (columns + block - 1) / block; }
+  std::int64_t blocks() const { return CeilDiv(columns, block); }
 };
 
 NBitsMatrix ReadNBitsMatrix(NodeContext& ctx) {
