@@ -37,6 +37,7 @@ constexpr auto kRecomputableKinds =
                            OpKind::kView,
                            OpKind::kCopy,
                            OpKind::kCast,
+                           OpKind::kDropout,
                            OpKind::kFill});
 
 constexpr auto kProductKinds = std::to_array<OpKind>(
@@ -154,9 +155,13 @@ class JointWriter {
   void AddNode(NodeId id) {
     const Node& node = graph_.node(id);
     JointNode made{.node = id, .traits = TraitsOf(node)};
+    const bool is_first = node.phase == Phase::kBackward && !has_begun_;
+    has_begun_ = has_begun_ || is_first;
+    made.in_backward = is_first;
     for (const ValueId input : node.inputs) {
       const std::int32_t place = joint_.place_of[Place(input)];
-      if (place != kNone) made.inputs.push_back(place);
+      // The first gradient has the loss's type and reads nothing of it.
+      if (place != kNone && !is_first) made.inputs.push_back(place);
     }
     std::ranges::sort(made.inputs);
     const auto repeated = std::ranges::unique(made.inputs);
@@ -206,11 +211,9 @@ class JointWriter {
 
   /// The backward pass begins with the gradient of the loss.
   void MarkPasses() {
-    bool has_begun = false;
     for (JointNode& node : joint_.nodes) {
-      const bool is_first = IsBackward(node) && !has_begun;
-      has_begun = has_begun || is_first;
-      node.in_backward = is_first || HasInput(node, &JointNode::in_backward);
+      node.in_backward =
+          node.in_backward || HasInput(node, &JointNode::in_backward);
     }
     for (auto node = joint_.nodes.rbegin(); node != joint_.nodes.rend();
          ++node) {
@@ -250,6 +253,7 @@ class JointWriter {
   const OperatorGraph& graph_;
   JointGraph joint_;
   std::vector<bool> is_live_;  ///< By node of the step.
+  bool has_begun_ = false;     ///< The backward pass.
 };
 
 }  // namespace

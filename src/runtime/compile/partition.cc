@@ -41,6 +41,7 @@ class PassWriter {
     AddSources();
     WriteForward(saved);
     for (const std::int32_t place : saved) Keep(place);
+    KeepLoss();
     WriteBackward();
     MarkEnds();
     builder_.DeriveLifetimes();
@@ -113,6 +114,15 @@ class PassWriter {
     const StorageId storage = builder_.value(now).storage;
     if (builder_.storage(storage).role == TensorRole::kActivation) {
       builder_.SetRole(storage, TensorRole::kSaved);
+    }
+  }
+
+  /// What the first operator of the backward pass has the type of.
+  void KeepLoss() {
+    const auto first =
+        std::ranges::find(graph_.nodes(), Phase::kBackward, &Node::phase);
+    for (const ValueId id : first->inputs) {
+      if (backward_[At(id)] == kNone) backward_[At(id)] = forward_[At(id)];
     }
   }
 
