@@ -121,11 +121,12 @@ class Decomposer {
     if (!convolves || node.inputs.size() <= kBias) return false;
     const TensorType& type = graph_.value(node.outputs[0]).type;
     const ValueId product = emitter_.Emit(
-        node.target, {emitter_.Now(node.inputs[0]), emitter_.Now(node.inputs[1])},
-        type, node.attributes);
+        node.target,
+        {emitter_.Now(node.inputs[0]), emitter_.Now(node.inputs[1])}, type,
+        node.attributes);
     emitter_.Set(node.outputs[0],
-                 emitter_.Emit("add", {product, emitter_.Now(node.inputs[kBias])},
-                               type));
+                 emitter_.Emit(
+                     "add", {product, emitter_.Now(node.inputs[kBias])}, type));
     return true;
   }
 

@@ -109,8 +109,8 @@ void Apply(NormWriter& writer, ValueId x, ValueId mean, ValueId rstd,
 void LayerNorm(NormWriter& writer) {
   const ValueId x = writer.Input(0);
   const Shape shape = writer.ShapeOf(x);
-  const std::size_t count =
-      std::max<std::size_t>(1, writer.node().Ints("normalized_shape", {}).size());
+  const std::size_t count = std::max<std::size_t>(
+      1, writer.node().Ints("normalized_shape", {}).size());
   const std::vector<ValueId> moments =
       writer.Moments(x, LastDims(shape, count));
   const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
@@ -122,8 +122,8 @@ void LayerNorm(NormWriter& writer) {
 
 void RmsNorm(NormWriter& writer) {
   const ValueId x = writer.Input(0);
-  const std::size_t count =
-      std::max<std::size_t>(1, writer.node().Ints("normalized_shape", {}).size());
+  const std::size_t count = std::max<std::size_t>(
+      1, writer.node().Ints("normalized_shape", {}).size());
   const ValueId mean = writer.Reduce("mean", writer.Pointwise("pow", {x}),
                                      LastDims(writer.ShapeOf(x), count));
   const ValueId rstd = writer.Pointwise("rsqrt", {mean});
@@ -142,9 +142,9 @@ void GroupNorm(NormWriter& writer) {
   if (shape.size() < 2) return writer.Result(0, "group_norm", {x});
   const std::int64_t groups = writer.node().Int("num_groups", shape[1]);
   TensorType type = writer.emitter().TypeOf(x);
-  type.shape = {shape[0], groups,
-                type.NumElements() /
-                    std::max<std::int64_t>(1, shape[0] * groups)};
+  type.shape = {
+      shape[0], groups,
+      type.NumElements() / std::max<std::int64_t>(1, shape[0] * groups)};
   PrimitiveEmitter& emitter = writer.emitter();
   const std::vector<ValueId> moments =
       writer.Moments(emitter.View(x, type), {2});
@@ -165,7 +165,8 @@ void BatchNorm(NormWriter& writer) {
   const std::vector<ValueId> moments = writer.Moments(x, ChannelDims(shape));
   const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
   Apply(writer, x, moments[1], rstd, 1);
-  for (std::size_t i = kMean; i < std::min(writer.Count(), kVariance + 1); ++i) {
+  for (std::size_t i = kMean; i < std::min(writer.Count(), kVariance + 1);
+       ++i) {
     writer.emitter().EmitInto(writer.Input(i), "lerp_",
                               {writer.Input(i), moments[kVariance - i]});
   }
@@ -197,8 +198,7 @@ void SoftmaxBackward(NormWriter& writer) {
   const Dims dims = {static_cast<std::int64_t>(*dim)};
   const bool is_log = writer.node().target.find("log") != std::string::npos;
   const ValueId product =
-      is_log ? gradient
-             : writer.Pointwise("mul", {gradient, writer.Input(1)});
+      is_log ? gradient : writer.Pointwise("mul", {gradient, writer.Input(1)});
   const ValueId sum = writer.Reduce("sum", product, dims);
   const ValueId share = writer.Pointwise("mul", {writer.Input(1), sum});
   writer.Result(0, "sub", {product, share});
@@ -241,8 +241,8 @@ void NormBackward(NormWriter& writer, const Dims& rows, const Dims& columns,
 void LayerNormBackward(NormWriter& writer) {
   constexpr std::size_t kMean = 2, kWeight = 4;
   const Shape shape = writer.ShapeOf(writer.Input(1));
-  const std::size_t count =
-      std::max<std::size_t>(1, writer.node().Ints("normalized_shape", {}).size());
+  const std::size_t count = std::max<std::size_t>(
+      1, writer.node().Ints("normalized_shape", {}).size());
   Dims columns(shape.size() - std::min(count, shape.size()));
   std::iota(columns.begin(), columns.end(), 0);
   NormBackward(writer, LastDims(shape, count), columns, kMean, kWeight);
