@@ -121,6 +121,7 @@ constexpr ThreadCycles kElementLoops[] = {
     {1.9, 0},   // kAtomic
     {0.53, 0},  // kBagged
     {1.6, 0},   // kRowByRow; Liger's on an A100 and an H100
+    {0, 0},     // kGenerated
 };
 // clang-format on
 static_assert(std::size(kElementLoops) ==

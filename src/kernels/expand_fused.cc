@@ -167,7 +167,8 @@ bool ExpandFused(Expansion& expansion, const ExpandedNode& expanded) {
   if (!reduces && node.target != kFusedElementwise) return false;
   Kernel kernel = {.kernel_class = reduces ? KernelClass::kReduce
                                            : KernelClass::kElementwise,
-                   .node = expanded.id};
+                   .node = expanded.id,
+                   .loop = ElementLoop::kGenerated};
   CountOperands(expansion, expanded, kernel);
   if (reduces) SetFusedRows(expansion, node, kernel);
   expansion.kernels.push_back(kernel);

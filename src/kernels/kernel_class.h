@@ -78,6 +78,7 @@ enum class ElementLoop : std::uint8_t {
   kAtomic,     ///< Adds at given indices.
   kBagged,     ///< Sums rows at given indices.
   kRowByRow,   ///< A block per multiprocessor goes from row to row.
+  kGenerated,  ///< A compiler wrote it for the operators inside.
   kPicked,     ///< A block reads an element of each row.
   // Of backward operators (gradient_loops.cc).
   kLayerNormGradient,  ///< Blocks of rows, then of columns.

@@ -83,7 +83,10 @@ class Decomposer {
     if (node.phase == Phase::kOptimizer) return emitter_.Copy(node, true);
     if (DecomposeNorm(emitter_, node)) return;
     if (AddBiased(node) || AddMean(node) || AddDropout(node)) return;
-    if (AddPool(node) || AddPoolBackward(node) || AddReluBackward(node)) return;
+    if (AddPool(node) || AddPoolBackward(node) || AddReluBackward(node) ||
+        AddCopied(node)) {
+      return;
+    }
     if (!StaysWhole(node)) return AddCalls(node);
     if (IsInPlace(graph_, node)) return AddInPlace(node);
     if (IsPlain(node)) return emitter_.CopyFunctional(node, node.target);
@@ -101,11 +104,42 @@ class Decomposer {
   }
 
   void AddCalls(const Node& node) {
-    for (const Node& call : node.calls) Add(call);
+    for (const Node& call : node.calls) {
+      EmitUnmade(call);
+      Add(call);
+    }
     // What no call produced.
     for (const ValueId id : node.outputs) {
       if (emitter_.Now(id) == kNone) return emitter_.Copy(node, false);
     }
+  }
+
+  /// Operands of a call that no call made: allocated there.
+  void EmitUnmade(const Node& call) {
+    for (const ValueId id : call.inputs) {
+      if (emitter_.Now(id) != kNone) continue;
+      emitter_.Set(id, emitter_.Emit("empty", {}, graph_.value(id).type));
+    }
+  }
+
+  /// An activation in place of which autograd copied the operand before: the
+  /// copy is the operand.
+  bool AddCopied(const Node& node) {
+    if (!node.target.ends_with('_') || node.outputs.size() != 2 ||
+        node.inputs.size() != 1 ||
+        !SharesStorage(graph_, node.inputs[0], node.outputs[0]) ||
+        graph_.value(node.outputs[1]).type !=
+            graph_.value(node.inputs[0]).type) {
+      return false;
+    }
+    const ValueId before = emitter_.Now(node.inputs[0]);
+    emitter_.Set(node.outputs[1], before);
+    emitter_.Set(
+        node.outputs[0],
+        emitter_.Emit(node.target.substr(0, node.target.size() - 1), {before},
+                      graph_.value(node.outputs[0]).type, node.attributes));
+    emitter_.Set(node.inputs[0], emitter_.Now(node.outputs[0]));
+    return true;
   }
 
   void AddInPlace(const Node& node) {
@@ -148,7 +182,8 @@ class Decomposer {
 
   bool AddDropout(const Node& node) {
     if (node.kind != OpKind::kDropout || node.inputs.empty() ||
-        !FlagOf(node, "train", true) || node.outputs.empty() ||
+        node.phase != Phase::kForward || !FlagOf(node, "train", true) ||
+        node.outputs.empty() ||
         SharesStorage(graph_, node.inputs[0], node.outputs[0])) {
       return false;
     }

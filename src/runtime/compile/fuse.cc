@@ -17,8 +17,8 @@
 namespace foretell::runtime {
 namespace {
 
-/// Rows so few that they do not fill the GPU are summed in parts, which a second
-/// kernel adds up (ir.Reduction.num_splits): 2 x 108 SMs x 32.
+/// Rows so few that they do not fill the GPU are summed in parts, which a
+/// second kernel adds up (ir.Reduction.num_splits): 2 x 108 SMs x 32.
 constexpr std::int64_t kFewRows = 6912;
 constexpr std::int64_t kLongRow = 8192;
 constexpr std::int64_t kLongOuterRow = 2048;
@@ -117,7 +117,8 @@ class KernelWriter {
   }
 
   std::vector<ValueId> Operands(const KernelNodes& kernel) const {
-    const int index = kernel_of_[At(graph_.node(kernel.front()).outputs.front())];
+    const int index =
+        kernel_of_[At(graph_.node(kernel.front()).outputs.front())];
     std::vector<ValueId> operands;
     for (const NodeId id : kernel) {
       for (const LoopRead& read : LoopOf(id).reads) {
@@ -159,10 +160,12 @@ class KernelWriter {
     emitter_.ForgetInside();
   }
 
-  /// A view of an inlined result is that result.
+  /// A view of a result of this kernel is that result.
   ValueId Inside(ValueId id) const {
-    return emitter_.Now(id) != kNone ? emitter_.Now(id)
-                                     : emitter_.Inside(BaseOf(id));
+    if (emitter_.Now(id) != kNone) return emitter_.Now(id);
+    const ValueId base = BaseOf(id);
+    return emitter_.Now(base) != kNone ? emitter_.Now(base)
+                                       : emitter_.Inside(base);
   }
 
   bool IsSplit(const KernelNodes& kernel) const {

@@ -25,8 +25,8 @@ namespace foretell::runtime {
 namespace {
 
 /// torch/_inductor/config.py.
-constexpr std::size_t kReusedReads = 4;    // realize_reads_threshold
-constexpr std::size_t kMostReads = 8;      // realize_acc_reads_threshold
+constexpr std::size_t kReusedReads = 4;       // realize_reads_threshold
+constexpr std::size_t kMostReads = 8;         // realize_acc_reads_threshold
 constexpr std::int64_t kMostOperations = 30;  // realize_opcount_threshold
 constexpr std::size_t kMostConcatenated = 8;  // max_pointwise_cat_inputs
 /// Loads, constants and casts of an operator's body, in addition to itself.
@@ -34,16 +34,33 @@ constexpr std::int64_t kOperationsEach = 2;
 /// Window of a pooling from which on it is left to PyTorch (lowering.py).
 constexpr std::int64_t kMostWindow = 25;
 
-constexpr auto kPointwiseKinds = std::to_array<OpKind>(
-    {OpKind::kRelu,        OpKind::kGelu,          OpKind::kSilu,
-     OpKind::kSigmoid,     OpKind::kTanh,          OpKind::kHardActivation,
-     OpKind::kOtherActivation, OpKind::kActivationBackward, OpKind::kAdd,
-     OpKind::kSubtract,    OpKind::kMultiply,      OpKind::kDivide,
-     OpKind::kElementwise, OpKind::kCompare,       OpKind::kSelect,
-     OpKind::kView,        OpKind::kCopy,          OpKind::kCast,
-     OpKind::kPad,         OpKind::kUpsample,      OpKind::kGather,
-     OpKind::kEmbedding,   OpKind::kFill,          OpKind::kRandom,
-     OpKind::kDropout,     OpKind::kBatchNorm});
+constexpr auto kPointwiseKinds =
+    std::to_array<OpKind>({OpKind::kRelu,
+                           OpKind::kGelu,
+                           OpKind::kSilu,
+                           OpKind::kSigmoid,
+                           OpKind::kTanh,
+                           OpKind::kHardActivation,
+                           OpKind::kOtherActivation,
+                           OpKind::kActivationBackward,
+                           OpKind::kAdd,
+                           OpKind::kSubtract,
+                           OpKind::kMultiply,
+                           OpKind::kDivide,
+                           OpKind::kElementwise,
+                           OpKind::kCompare,
+                           OpKind::kSelect,
+                           OpKind::kView,
+                           OpKind::kCopy,
+                           OpKind::kCast,
+                           OpKind::kPad,
+                           OpKind::kUpsample,
+                           OpKind::kGather,
+                           OpKind::kEmbedding,
+                           OpKind::kFill,
+                           OpKind::kRandom,
+                           OpKind::kDropout,
+                           OpKind::kBatchNorm});
 
 constexpr auto kWindowKinds = std::to_array<OpKind>(
     {OpKind::kMaxPool, OpKind::kAveragePool, OpKind::kPoolBackward});
@@ -54,10 +71,10 @@ constexpr std::string_view kSortedReductions[] = {
 
 /// Views that keep the order of the elements.
 constexpr std::string_view kOrderedViews[] = {
-    "view",       "reshape",  "_unsafe_view", "view_as", "flatten",
-    "unflatten",  "squeeze",  "unsqueeze",    "expand",  "expand_as",
-    "contiguous", "detach",   "alias",        "to",      "clone",
-    "reshape_as", "ravel",    "broadcast_to", "lift_fresh"};
+    "view",       "reshape", "_unsafe_view", "view_as",   "flatten",
+    "unflatten",  "squeeze", "unsqueeze",    "expand",    "expand_as",
+    "contiguous", "detach",  "alias",        "to",        "clone",
+    "reshape_as", "ravel",   "broadcast_to", "lift_fresh"};
 constexpr std::size_t kImageRank = 4;
 
 bool IsOneOf(std::span<const OpKind> kinds, OpKind kind) {
@@ -104,11 +121,10 @@ class LoopLowering {
     if (node.phase == Phase::kOptimizer || node.outputs.empty()) {
       return LoopKind::kExtern;
     }
-    const bool may_be_view = node.kind == OpKind::kView ||
-                             node.kind == OpKind::kCopy ||
-                             node.kind == OpKind::kCast ||
-                             node.kind == OpKind::kDropout ||
-                             node.kind == OpKind::kPad;
+    const bool may_be_view =
+        node.kind == OpKind::kView || node.kind == OpKind::kCopy ||
+        node.kind == OpKind::kCast || node.kind == OpKind::kDropout ||
+        node.kind == OpKind::kPad;
     if (may_be_view && SharesStorage(node) &&
         (node.kind == OpKind::kView || !node.target.ends_with('_'))) {
       return LoopKind::kView;
@@ -222,14 +238,14 @@ class LoopLowering {
     loop.rows = Elements(node.outputs.front());
     loop.operations = 1 + std::ssize(loop.inlined);
     if (loop.kind == LoopKind::kReduction) SetRow(node, loop);
-    if (loop.kind == LoopKind::kPointwise) loop.is_buffer = IsStored(node, loop);
+    if (loop.kind == LoopKind::kPointwise)
+      loop.is_buffer = IsStored(node, loop);
   }
 
   void SetRow(const Node& node, Loop& loop) const {
     const TensorType& input = graph_.value(node.inputs.front()).type;
     const std::int64_t rows = std::max<std::int64_t>(1, loop.rows);
-    loop.row_elements =
-        std::max<std::int64_t>(1, input.NumElements() / rows);
+    loop.row_elements = std::max<std::int64_t>(1, input.NumElements() / rows);
     const auto dims = DimsOf(node, "dim", input.shape.size());
     if (!dims || dims->empty()) return;
     std::vector<std::size_t> sorted = *dims;

@@ -32,9 +32,9 @@ struct Loop {
   std::int64_t rows = 0;          ///< Results.
   std::int64_t row_elements = 1;  ///< Of a reduction.
   bool is_inner = true;           ///< Rows lie in memory one after the other.
-  std::vector<LoopRead> reads = {};   ///< Buffers, through all that is inline.
-  std::vector<NodeId> inlined = {};   ///< Primitives computed inside, in order.
-  std::int64_t operations = 1;        ///< Of the loop's body.
+  std::vector<LoopRead> reads = {};  ///< Buffers, through all that is inline.
+  std::vector<NodeId> inlined = {};  ///< Primitives computed inside, in order.
+  std::int64_t operations = 1;       ///< Of the loop's body.
 };
 
 /// The loops of the primitives of `graph`, by node (Decompose): which of them

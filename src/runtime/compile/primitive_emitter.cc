@@ -32,9 +32,8 @@ PrimitiveEmitter::PrimitiveEmitter(const OperatorGraph& graph, GraphInfo info,
   for (ValueId id = 0; id < std::ssize(graph.values()); ++id) {
     const Value& value = graph.value(id);
     if (value.producer != kNone) continue;
-    const ValueId now =
-        builder_.AddSource(value.name, value.type, StorageNow(value.storage),
-                           value.strides);
+    const ValueId now = builder_.AddSource(
+        value.name, value.type, StorageNow(value.storage), value.strides);
     Set(id, now);
   }
 }
@@ -55,9 +54,10 @@ void PrimitiveEmitter::Set(ValueId id, ValueId now) { value_of_[At(id)] = now; }
 void PrimitiveEmitter::Begin(const Node& node) { node_ = &node; }
 
 StorageId PrimitiveEmitter::AddStorage(const TensorType& type) {
-  return builder_.AddStorage(type.Bytes(), node_->phase == Phase::kForward
-                                               ? TensorRole::kActivation
-                                               : TensorRole::kBackwardTemporary);
+  return builder_.AddStorage(type.Bytes(),
+                             node_->phase == Phase::kForward
+                                 ? TensorRole::kActivation
+                                 : TensorRole::kBackwardTemporary);
 }
 
 Strides PrimitiveEmitter::StridesFor(std::string_view target,
@@ -86,9 +86,8 @@ std::vector<ValueId> PrimitiveEmitter::EmitAll(
                                         .phase = node_->phase});
   std::vector<ValueId> results;
   for (std::size_t i = 0; i < types.size(); ++i) {
-    results.push_back(builder_.AddResult(node, {}, types[i],
-                                         AddStorage(types[i]),
-                                         std::move(strides[i])));
+    results.push_back(builder_.AddResult(
+        node, {}, types[i], AddStorage(types[i]), std::move(strides[i])));
   }
   return results;
 }
@@ -118,8 +117,7 @@ ValueId PrimitiveEmitter::EmitInto(ValueId into, std::string target,
                                         .attributes = std::move(attributes),
                                         .scope = node_->scope,
                                         .phase = node_->phase});
-  return builder_.AddResult(node, {}, value.type, value.storage,
-                            value.strides);
+  return builder_.AddResult(node, {}, value.type, value.storage, value.strides);
 }
 
 void PrimitiveEmitter::CopyFunctional(const Node& node, std::string target) {
@@ -137,34 +135,31 @@ void PrimitiveEmitter::CopyFunctional(const Node& node, std::string target) {
 void PrimitiveEmitter::Copy(const Node& node, bool with_calls) {
   std::vector<ValueId> inputs;
   for (const ValueId id : node.inputs) inputs.push_back(Now(id));
-  const NodeId added =
-      builder_.AddNode({.target = node.target,
-                        .inputs = inputs,
-                        .attributes = node.attributes,
-                        .scope = node_->scope,
-                        .phase = node_->phase});
+  const NodeId added = builder_.AddNode({.target = node.target,
+                                         .inputs = inputs,
+                                         .attributes = node.attributes,
+                                         .scope = node_->scope,
+                                         .phase = node_->phase});
   for (const ValueId id : node.outputs) {
     const Value& value = graph_.value(id);
     const auto shared = std::ranges::find_if(node.inputs, [&](ValueId input) {
       return graph_.value(input).storage == value.storage;
     });
-    const StorageId storage =
-        shared == node.inputs.end()
-            ? StorageNow(value.storage)
-            : builder_.value(Now(*shared)).storage;
+    const StorageId storage = shared == node.inputs.end()
+                                  ? StorageNow(value.storage)
+                                  : builder_.value(Now(*shared)).storage;
     Strides strides = value.strides;
     if (strides.empty()) strides = StridesFor(node.target, inputs, value.type);
-    Set(id, builder_.AddResult(added, {}, value.type, storage,
-                               std::move(strides)));
+    Set(id,
+        builder_.AddResult(added, {}, value.type, storage, std::move(strides)));
   }
   if (with_calls) CopyCalls(node, added);
 }
 
 void PrimitiveEmitter::CopyCalls(const Node& node, NodeId added) {
   for (const Node& call : node.calls) {
-    NodeSpec spec{.target = call.target,
-                  .inputs = {},
-                  .attributes = call.attributes};
+    NodeSpec spec{
+        .target = call.target, .inputs = {}, .attributes = call.attributes};
     for (const ValueId id : call.inputs) spec.inputs.push_back(Now(id));
     std::vector<ValueId> results;
     for (const ValueId id : call.outputs) {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <map>
-#include <queue>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -23,12 +24,16 @@
 namespace foretell::runtime {
 namespace {
 
-constexpr std::size_t kMostNodes = 64;           // max_fusion_size
-constexpr std::int64_t kMostDistance = 64;       // are_long_distant_nodes
-constexpr std::int64_t kLeastSharedBytes = 10;   // score_fusion_memory_threshold
-constexpr int kMostRounds = 10;                  // Scheduler.fuse_nodes
+constexpr std::size_t kMostNodes = 64;          // max_fusion_size
+constexpr std::int64_t kMostDistance = 64;      // are_long_distant_nodes
+constexpr std::int64_t kLeastSharedBytes = 10;  // score_fusion_memory_threshold
+constexpr int kMostRounds = 10;                 // Scheduler.fuse_nodes
 /// max_fusion_buffer_group_pairwise_attempts.
 constexpr std::size_t kPairsOfABuffer = 64;
+
+/// Bits of groups.
+using Set = std::vector<std::uint64_t>;
+constexpr std::size_t kWord = 64;
 
 std::size_t At(std::int32_t id) { return static_cast<std::size_t>(id); }
 
@@ -58,6 +63,7 @@ class Scheduler {
   }
 
   std::vector<KernelNodes> Run() {
+    ListAncestors();
     for (int round = 0; round < kMostRounds && FuseOnce(); ++round) {
     }
     return InOrder();
@@ -86,7 +92,8 @@ class Scheduler {
       group.writes.insert(output);
       writer_[At(output)] = index;
     }
-    for (const int before : group.before) groups_[At(before)].after.insert(index);
+    for (const int before : group.before)
+      groups_[At(before)].after.insert(index);
     groups_.push_back(std::move(group));
   }
 
@@ -101,7 +108,9 @@ class Scheduler {
 
   std::int64_t SharedBytes(const Group& a, const Group& b) const {
     std::int64_t bytes = 0;
-    const auto add = [&](ValueId id) { bytes += graph_.value(id).type.Bytes(); };
+    const auto add = [&](ValueId id) {
+      bytes += graph_.value(id).type.Bytes();
+    };
     for (const auto& [buffer, in_order] : b.reads) {
       const auto same = a.reads.find(buffer);
       const bool both_read = same != a.reads.end() && same->second && in_order;
@@ -131,23 +140,45 @@ class Scheduler {
 
   /// Whether a group other than the two is on a path from `from` to `to`.
   bool HasDetour(int from, int to) const {
-    std::set<int> seen;
-    std::queue<int> rest;
-    for (const int next : groups_[At(from)].after) {
-      if (next != to && seen.insert(next).second) rest.push(next);
+    return std::ranges::any_of(groups_[At(from)].after, [&](int next) {
+      return next != to && IsBefore(next, to);
+    });
+  }
+
+  bool IsBefore(int first, int second) const {
+    return (ancestors_[At(second)][At(first) / kWord] >> (At(first) % kWord)) &
+           1;
+  }
+
+  /// The groups before each, through any others.
+  void ListAncestors() {
+    ancestors_.assign(groups_.size(), Set(groups_.size() / kWord + 1));
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      for (const int before : groups_[i].before)
+        AddAncestor(before, ancestors_[i]);
     }
-    while (!rest.empty()) {
-      const int index = rest.front();
-      rest.pop();
-      for (const int next : groups_[At(index)].after) {
-        if (next == to) return true;
-        if (groups_[At(next)].nodes.front() > groups_[At(to)].nodes.back()) {
-          continue;
-        }
-        if (seen.insert(next).second) rest.push(next);
-      }
+  }
+
+  void AddAncestor(int group, Set& set) const {
+    const Set& further = ancestors_[At(group)];
+    for (std::size_t i = 0; i < set.size(); ++i) set[i] |= further[i];
+    set[At(group) / kWord] |= std::uint64_t{1} << (At(group) % kWord);
+  }
+
+  /// What comes after one of two groups that are now `into` comes after all
+  /// that is before the other.
+  void JoinAncestors(int into, int from) {
+    Set joined = ancestors_[At(into)];
+    for (std::size_t i = 0; i < joined.size(); ++i) {
+      joined[i] |= ancestors_[At(from)][i];
     }
-    return false;
+    joined[At(into) / kWord] &= ~(std::uint64_t{1} << (At(into) % kWord));
+    joined[At(from) / kWord] &= ~(std::uint64_t{1} << (At(from) % kWord));
+    ancestors_[At(into)] = joined;
+    for (int i = 0; i < std::ssize(groups_); ++i) {
+      if (i == into || (!IsBefore(into, i) && !IsBefore(from, i))) continue;
+      AddAncestor(into, ancestors_[At(i)]);
+    }
   }
 
   bool ReadsInOrder(const Group& reader, const Group& writer) const {
@@ -188,7 +219,8 @@ class Scheduler {
       for (std::size_t i = 0; i < groups.size(); ++i) {
         const std::size_t end =
             std::min(groups.size(), i + 1 + kPairsOfABuffer);
-        for (std::size_t j = i + 1; j < end; ++j) AddPair(groups[i], groups[j], found);
+        for (std::size_t j = i + 1; j < end; ++j)
+          AddPair(groups[i], groups[j], found);
       }
     }
     return {found.rbegin(), found.rend()};
@@ -207,7 +239,8 @@ class Scheduler {
     bool changed = false;
     for (const auto& [same, bytes, first, second] : Candidates()) {
       const int a = -first, b = -second;
-      if (groups_[At(a)].nodes.empty() || groups_[At(b)].nodes.empty()) continue;
+      if (groups_[At(a)].nodes.empty() || groups_[At(b)].nodes.empty())
+        continue;
       if (!CanFuse(a, b)) continue;
       Fuse(a, b);
       changed = true;
@@ -230,6 +263,7 @@ class Scheduler {
       a.reads.try_emplace(buffer, true).first->second &= in_order;
     }
     a.writes.insert(b.writes.begin(), b.writes.end());
+    JoinAncestors(into, from);
     Relink(into, from);
     b = {};
   }
@@ -281,7 +315,8 @@ class Scheduler {
   const OperatorGraph& graph_;
   const std::vector<Loop>& loops_;
   std::vector<Group> groups_;
-  std::vector<int> writer_;  ///< Group by value.
+  std::vector<Set> ancestors_;  ///< By group.
+  std::vector<int> writer_;     ///< Group by value.
   std::map<StorageId, int> last_of_storage_;
 };
 
