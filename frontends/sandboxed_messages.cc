@@ -223,6 +223,7 @@ void PutParallel(ByteWriter& writer, const ParallelSpec& spec) {
   PutOptional(writer, spec.reduce);
   writer.Number(spec.reentrant);
   writer.Number(spec.orig_params);
+  writer.Number(spec.cpu_offload);
   writer.Number(spec.schedule);
   writer.Number(spec.stages_per_gpu);
   writer.Number(spec.micro_batches);
@@ -243,6 +244,7 @@ ParallelSpec TakeParallel(ByteReader& reader) {
   spec.reduce = TakeOptional<Precision>(reader);
   spec.reentrant = reader.Number<bool>();
   spec.orig_params = reader.Number<bool>();
+  spec.cpu_offload = reader.Number<bool>();
   spec.schedule = reader.Number<PipelineSchedule>();
   spec.stages_per_gpu = reader.Number<int>();
   spec.micro_batches = reader.Number<int>();

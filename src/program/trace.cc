@@ -196,6 +196,25 @@ std::int64_t SentToHost(const OperatorGraph& graph) {
   return most;
 }
 
+/// Bytes that the host keeps for its optimizer: what it steps, else all shards
+/// that it sends, with gradients and states.
+std::int64_t HeldByHost(const OperatorGraph& graph) {
+  std::int64_t shards = 0;
+  std::int64_t stepped = 0;
+  std::int64_t states = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.target == kFromHost && node.phase == Phase::kForward) {
+      shards += graph.value(node.outputs.front()).type.Bytes();
+    }
+    if (node.target != kStepOnHost) continue;
+    const std::int64_t bytes = node.Int(
+        kBytesAttribute, graph.value(node.inputs.front()).type.Bytes());
+    stepped += bytes;
+    states += (1 + node.Int(kStatesAttribute, 0)) * bytes;
+  }
+  return std::max(shards, stepped) + states;
+}
+
 StepCode CodeOf(const TrainingLoop& loop, const TorchVersion& torch) {
   if (loop.fused) return StepCode::kFused;
   return UpdatesLists(loop, torch) ? StepCode::kLists : StepCode::kOneByOne;
@@ -692,8 +711,7 @@ class Tracer {
       graph = parallel::OffloadActivations(graph);
     }
     graph = runtime::Lower(graph, options_.run.runtime);
-    std::string host = HostWarning(offloaded_ ? offloaded_->host_bytes() : 0,
-                                   SentToHost(graph));
+    std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
     if (!host.empty()) warnings.push_back(std::move(host));
     for (std::string& warning : GradModeWarnings(graph)) {
       warnings.push_back(std::move(warning));

@@ -51,6 +51,7 @@ enum class Setting : std::uint8_t {
   kChunkedLoss,  ///< Number of chunks.
   kShard,        ///< ddp, zero1, zero2, fsdp.
   kShardVersion,
+  kShardOffload,
   kGathered,  ///< Weights stay gathered from forward to backward pass.
   kGpus,
   kEngine,  ///< deepspeed.

@@ -258,7 +258,10 @@ class FlagWriter {
           "weights in 16 bits next to DeepSpeed's sharded FP32 copies (FP32 "
           "weights are assumed)");
     }
-    Add("--parallel", fmt::format("{}:{}", kind, gpus_));
+    const bool is_offloaded =
+        kind.starts_with("fsdp") && IsOn(Setting::kShardOffload);
+    Add("--parallel", fmt::format("{}:{}{}", kind, gpus_,
+                                  is_offloaded ? ",cpu-offload" : ""));
   }
 
   const Settings& settings_;

@@ -27,6 +27,8 @@ constexpr KeyRow kTransformersKeys[] = {
     {"fsdp", Setting::kShard, Kind::kWords,
      "true=fsdp false= full_shard=fsdp shard_grad_op=zero2 hybrid_shard=? "
      "hybrid_shard_zero2=? no_shard=ddp auto_wrap= offload=?"},
+    {"fsdp_config.cpu_offload", Setting::kShardOffload, Kind::kFlag},
+    {"fsdp_config.offload_params", Setting::kShardOffload, Kind::kFlag},
     {"fsdp_config.version", Setting::kShardVersion, Kind::kText},
     {"fsdp_config.fsdp_version", Setting::kShardVersion, Kind::kText},
     {"fsdp_config.reshard_after_forward", Setting::kGathered, Kind::kText,
@@ -45,8 +47,8 @@ constexpr std::string_view kTransformersLeftOut =
     "gradient_checkpointing_kwargs.every_n_layers=1 "
     "gradient_checkpointing_kwargs.offload "
     "activation_checkpointing_kwargs.use_reentrant "
-    "gradient_checkpointing_kwargs.use_reentrant fsdp_config.cpu_offload "
-    "fsdp_config.offload_params fsdp_config.xla fsdp_config.min_num_params "
+    "gradient_checkpointing_kwargs.use_reentrant "
+    "fsdp_config.xla fsdp_config.min_num_params "
     "parallelism_config use_cpu";
 
 constexpr std::string_view kTransformersIgnored =
