@@ -29,6 +29,7 @@
 #include "src/graph/collective.h"
 #include "src/graph/recompute_blocks.h"
 #include "src/graph/repeat_run.h"
+#include "src/parallel/accumulate_shards.h"
 #include "src/parallel/offload_activations.h"
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
@@ -86,16 +87,17 @@ void RequireParallelFits(const TraceOptions& options) {
   }
   const TrainingLoop& loop = options.loop;
   if (!ShardsParameters(spec) && spec.kind != ParallelKind::kPipeline) return;
-  if (loop.accumulation > 1 || loop.late_zero_grad ||
+  const bool adds_up = loop.accumulation > 1 && !ShardsParameters(spec);
+  if (adds_up || loop.late_zero_grad ||
       !DropsGradients(loop, options.run.torch)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: gradients that are added up over batches, "
-                            "filled with zeros (PyTorch's default before 2.0) "
-                            "or kept during the forward pass are not modelled "
-                            "with {}",
-                            ToString(spec),
-                            ShardsParameters(spec) ? "sharded parameters"
-                                                   : "a pipeline"));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "{}: gradients that are {}filled with zeros "
+            "(PyTorch's default before 2.0) or kept during the "
+            "forward pass are not modelled with {}",
+            ToString(spec), adds_up ? "added up over batches, " : "",
+            ShardsParameters(spec) ? "sharded parameters" : "a pipeline"));
   }
 }
 
@@ -432,35 +434,25 @@ class Tracer {
                         .gradient = recorder_.StorageOf(gradient)});
   }
 
-  /// The first one makes the gradients, the second ends what the first has left
-  /// (its results, for one), and every further one is like the third.
-  int TracedBatches() const { return std::min(options_.loop.accumulation, 3); }
+  bool AccumulatesShards() const {
+    return ShardsParameters(options_.loop.parallel);
+  }
+  int TracedBatches() const {
+    return AccumulatesShards()
+               ? 1
+               : std::min(options_.loop.accumulation, kTracedBatches);
+  }
 
   OperatorGraph WithFurtherBatches(OperatorGraph graph) const {
-    const int further = options_.loop.accumulation - TracedBatches();
-    if (options_.run.mode != Mode::kTraining || further == 0) return graph;
-    const std::int64_t each = batch_starts_[3] - batch_starts_[2];
-    constexpr std::int64_t kMostNodes = 2'000'000;
-    if (each * further > kMostNodes) {
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("--accumulate {} makes {} operators of {} for "
-                              "each batch, at most {} are predicted; the "
-                              "memory is that of --accumulate 3",
-                              options_.loop.accumulation, each * further, each,
-                              kMostNodes));
+    const int batches = options_.loop.accumulation;
+    if (!trains() || AccumulatesShards() || batches <= kTracedBatches) {
+      return graph;
     }
-    std::optional<OperatorGraph> repeated =
-        RepeatRun(graph,
-                  {.previous = batch_starts_[1],
-                   .last = batch_starts_[2],
-                   .end = batch_starts_[3]},
-                  further);
-    if (repeated) return *std::move(repeated);
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("--accumulate {}: the operators of a batch are not "
-                            "those of the one before; the largest that is "
-                            "predicted is --accumulate 3",
-                            options_.loop.accumulation));
+    return AddBatches(graph,
+                      {.previous = batch_starts_[1],
+                       .last = batch_starts_[2],
+                       .end = batch_starts_[3]},
+                      batches);
   }
 
   void ChooseTrained() {
@@ -707,6 +699,9 @@ class Tracer {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
     }
     graph = parallel::Parallelize(graph, options_.loop.parallel, trained_);
+    if (trains() && AccumulatesShards()) {
+      graph = parallel::AccumulateShards(graph, options_.loop.accumulation);
+    }
     if (options_.loop.offload_activations && trains()) {
       graph = parallel::OffloadActivations(graph);
     }
