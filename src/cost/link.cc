@@ -135,7 +135,8 @@ LinkSpeeds SpeedsOf(const DeviceSpec& device, const CostOptions& options,
   };
   LinkSpeeds speeds;
   if (has(true)) speeds.to_host = HostLinkGbS(device);
-  if (!has(false)) return speeds;
+  const bool is_hosts_alone = has(true) && !has(false);
+  if (uses.empty() || is_hosts_alone) return speeds;
   speeds.between_gpus =
       options.link_gb_s > 0 ? options.link_gb_s : device.link_gb_s;
   if (speeds.between_gpus > 0) return speeds;

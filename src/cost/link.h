@@ -38,7 +38,8 @@ struct LinkSpeeds {
   }
 };
 
-/// Of the links that `uses` need; 0 for the others. Throws
+/// Of the links that `uses` need, that between GPUs also for a GPU which only
+/// receives; 0 for the others. Throws
 /// Error(kInvalidArgument) if neither `options` nor the device has one between
 /// GPUs.
 LinkSpeeds SpeedsOf(const DeviceSpec& device, const CostOptions& options,
