@@ -54,12 +54,8 @@ TIMES = (
      lambda row: is_network(row) and not row.is_host_bound and not row.is_slice and
      row.mode == "training"),
     ("MIG slice", lambda row: is_network(row) and row.is_slice),
-    ("unusual operators and chains, at least 1 ms",
-     lambda row: row.is_benchmark and row.measured >= GPU_BOUND_MS and
-     not row.source.startswith("kernelbench level3")),
-    ("unusual networks, at least 1 ms",
-     lambda row: row.is_benchmark and row.measured >= GPU_BOUND_MS and
-     row.source.startswith("kernelbench level3")),
+    ("unusual operators, chains and networks (KernelBench), at least 1 ms",
+     lambda row: row.is_benchmark and row.measured >= GPU_BOUND_MS),
 )
 
 
