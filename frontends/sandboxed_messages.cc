@@ -10,6 +10,7 @@
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
 #include "src/core/bytes.h"
+#include "src/core/failure.h"
 
 namespace foretell::sandboxed {
 namespace {
@@ -21,8 +22,7 @@ constexpr std::array<std::string_view, 3> kFormats = {"exported", "onnx",
                                                       "torchscript"};
 
 [[noreturn]] void Refuse(const std::string& what) {
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("the process that opened it gave {}", what));
+  throw Corrupt("the process that opened it gave {}", what);
 }
 
 /// Length of a list of at most `most` items, all of which the message has.

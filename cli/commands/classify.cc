@@ -1,5 +1,4 @@
 // Memory of a training step as a class: the simulated figure, rounded.
-
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
@@ -19,6 +18,7 @@
 #include "cli/flags/run_flags.h"
 #include "cli/print/progress_bar.h"
 #include "foretell/predictor.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
@@ -115,8 +115,8 @@ nlohmann::ordered_json ToJson(const ClassifiedStep& step) {
 
 ExitCode RunClassify(const ClassifyOptions& options) {
   if (options.model.run.mode != Mode::kTraining) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--mode inference: classes of memory are of training steps");
+    throw InvalidArgument(
+        "--mode inference: classes of memory are of training steps");
   }
   const Predictor predictor = options.predictor.Make(options.model.run);
   nlohmann::ordered_json results = nlohmann::ordered_json::array();

@@ -7,7 +7,7 @@
 #include "cli/commands/command.h"
 #include "cli/flags/named_flag.h"
 #include "cli/flags/sample_flags.h"
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/output_file.h"
 #include "training/fit/run_folder.h"
 #include "training/judge/evaluation.h"
@@ -29,8 +29,7 @@ struct EvaluateCommand {
 
 ExitCode RunEvaluate(const EvaluateCommand& command) {
   if (command.analytic == !command.options.checkpoint.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "evaluate needs either --checkpoint or --analytic");
+    throw InvalidArgument("evaluate needs either --checkpoint or --analytic");
   }
   const training::Judgement judgement = JudgeSamples(command.options);
   if (!command.csv.empty()) {

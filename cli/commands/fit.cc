@@ -15,6 +15,7 @@
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_fit.h"
 #include "cli/print/progress_bar.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
@@ -79,9 +80,8 @@ ExitCode RunJudge(const FitCommand& command) {
   const surrogate::FittedModel fitted =
       surrogate::FittedFromJson(ReadText(command.judge), command.judge);
   if (!command.target.empty() && command.target != fitted.target) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: target is '{}', but --target is '{}'",
-                            command.judge, fitted.target, command.target));
+    throw InvalidArgument("{}: target is '{}', but --target is '{}'",
+                          command.judge, fitted.target, command.target);
   }
   RequireTable(command.input());
   const surrogate::Table table =
@@ -96,8 +96,7 @@ ExitCode RunJudge(const FitCommand& command) {
 ExitCode RunFit(const FitCommand& command) {
   if (!command.judge.empty()) return RunJudge(command);
   if (command.target.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "fit needs --target, the column to fit");
+    throw InvalidArgument("fit needs --target, the column to fit");
   }
   if (!command.out.empty()) RequireWritable(command.out);
   const bool sweeps = !command.sweep.empty();

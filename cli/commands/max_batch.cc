@@ -17,6 +17,7 @@
 #include "cli/flags/number_checks.h"
 #include "cli/flags/run_flags.h"
 #include "foretell/fit.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/output_file.h"
 #include "src/judge/fit_json.h"
@@ -100,10 +101,9 @@ void WriteSearchPage(const std::string& path, const Search& search,
 
 void RefuseLimitBelow(const BatchRange& range, const std::string& model) {
   if (range.most >= range.least) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: --limit is {}, and the file allows batches from "
-                          "{}",
-                          model, range.most, range.least));
+  throw InvalidArgument(
+      "{}: --limit is {}, and the file allows batches from {}", model,
+      range.most, range.least);
 }
 
 /// By the estimate of memory, searching upwards from what surely fits.

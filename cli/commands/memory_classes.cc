@@ -18,6 +18,7 @@
 #include "src/classify/class_checkpoint.h"
 #include "src/classify/fit_ensemble.h"
 #include "src/classify/measured_steps.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
@@ -158,8 +159,7 @@ std::vector<LabelledStep> StepsOf(const LearnCommand& command) {
   }
   for (const std::string& set : command.sets) {
     if (std::ranges::count(steps, set, &LabelledStep::set) > 0) continue;
-    throw Error(ErrorCode::kNotFound, fmt::format("{}: no step of the set '{}'",
-                                                  Joined(command.inputs), set));
+    throw NotFound("{}: no step of the set '{}'", Joined(command.inputs), set);
   }
   std::erase_if(steps, [&](const LabelledStep& step) {
     return !command.sets.empty() &&

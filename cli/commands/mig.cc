@@ -15,6 +15,7 @@
 #include "cli/commands/command.h"
 #include "cli/flags/run_flags.h"
 #include "foretell/predictor.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
 #include "src/core/text.h"
@@ -132,8 +133,7 @@ void WritePackPage(const std::string& path, const mig::Packing& packing,
 
 ExitCode RunPack(const PackCommand& options) {
   if (options.model.models.empty() && options.jobs.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "mig pack needs a model, or --job NAME=SIZE");
+    throw InvalidArgument("mig pack needs a model, or --job NAME=SIZE");
   }
   const Predictor predictor = options.predictor.Make(options.model.run);
   std::vector<mig::Job> jobs;

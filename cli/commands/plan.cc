@@ -1,4 +1,3 @@
-#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -10,8 +9,8 @@
 #include "cli/commands/plan_options.h"
 #include "cli/flags/memory_size.h"
 #include "cli/flags/number_checks.h"
-#include "foretell/error.h"
 #include "foretell/plan.h"
+#include "src/core/failure.h"
 
 namespace foretell::cli {
 namespace {
@@ -36,13 +35,12 @@ ExitCode RunPlan(const PlanOptions& options) {
   if (!options.shape.empty()) return PlanVolume(options);
   const std::string what = options.what();
   if (what.empty() || !options.footprint.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "plan needs a model, a --shape with an algorithm or "
-                "--footprint, or --run");
+    throw InvalidArgument(
+        "plan needs a model, a --shape with an algorithm or --footprint, or "
+        "--run");
   }
   if (std::ranges::count(BuiltInAlgorithms(), what) > 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("plan {} needs the --shape of a volume", what));
+    throw InvalidArgument("plan {} needs the --shape of a volume", what);
   }
   return PlanModel(options);
 }
@@ -137,8 +135,7 @@ void AddRunsFlags(CLI::App& command, PlanOptions& plan) {
 
 std::int64_t PlanOptions::memory_bytes() const {
   if (memory.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "plan needs --memory, as --memory 16GiB");
+    throw InvalidArgument("plan needs --memory, as --memory 16GiB");
   }
   return ParseMemorySize("--memory", memory);
 }

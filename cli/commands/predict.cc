@@ -18,6 +18,7 @@
 #include "cli/print/terminal_style.h"
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/output_file.h"
 #include "src/judge/report.h"
@@ -134,8 +135,7 @@ class ModelPredictor {
 
 ExitCode RunInJobs(const PredictOptions& options) {
   if (!options.json && !options.csv) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    throw InvalidArgument(
         "--jobs needs --json or --csv: a table lists all models at once");
   }
   options.model.WarnOfMissingLocks();

@@ -1,4 +1,3 @@
-#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -13,6 +12,7 @@
 #include "cli/commands/suggest_change.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
@@ -46,10 +46,10 @@ struct ReportCommand {
 
 void CheckFlags(const ReportCommand& command) {
   if (command.model.batches.size() > 1) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--batch names {}, expected one: a report compares "
-                            "batch sizes by itself",
-                            Counted(command.model.batches.size(), "size")));
+    throw InvalidArgument(
+        "--batch names {}, expected one: a report compares batch sizes by "
+        "itself",
+        Counted(command.model.batches.size(), "size"));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "cli/commands/serve_worker.h"
 #include "cli/commands/served_commands.h"
 #include "cli/flags/model_options.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/text.h"
 
@@ -50,8 +51,7 @@ std::string ReadToken(const std::string& path) {
   std::string token = FirstLine(ReadText(path));
   token.erase(token.find_last_not_of(" \t\r") + 1);
   if (!token.empty()) return token;
-  throw Error(ErrorCode::kInvalidArgument,
-              path + ": has no token in its first line");
+  throw InvalidArgument("{}: has no token in its first line", path);
 }
 
 serve::ServerOptions Complete(const ServeOptions& options) {

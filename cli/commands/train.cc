@@ -14,7 +14,7 @@
 #include "cli/flags/learning_flags.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/sample_flags.h"
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
@@ -97,8 +97,7 @@ training::TrainingRunOptions OptionsOf(TrainCommand& command,
 ExitCode RunTrain(TrainCommand command) {
   if (command.resume.empty() &&
       (command.out.empty() || command.options.samples.dataset.empty())) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "train needs --dataset and --out, or --resume");
+    throw InvalidArgument("train needs --dataset and --out, or --resume");
   }
   const std::unique_ptr<training::Communicator> workers =
       training::ConnectWorkers(std::chrono::seconds(command.worker_timeout_s));

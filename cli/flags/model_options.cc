@@ -15,6 +15,7 @@
 #include "cli/print/progress_bar.h"
 #include "foretell/frontends.h"
 #include "foretell/zoo.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
@@ -33,9 +34,7 @@ std::pair<std::string, std::int64_t> ParseDim(const std::string& text) {
         ParseNumber<std::int64_t>(std::string_view(text).substr(equals + 1));
     if (size && *size >= 0) return {text.substr(0, equals), *size};
   }
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("--dim '{}': expected NAME=SIZE, e.g. seq=128", text));
+  throw InvalidArgument("--dim '{}': expected NAME=SIZE, e.g. seq=128", text);
 }
 
 /// "lengths=7,3,1", "3" for the only input.
@@ -54,10 +53,10 @@ std::pair<std::string, std::vector<std::int64_t>> ParseValue(
     if (word == "true") number = 1;
     if (word == "false") number = 0;
     if (!number) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("--value '{}': '{}' is not a whole number, "
-                              "expected e.g. lengths=7,3,1",
-                              text, word));
+      throw InvalidArgument(
+          "--value '{}': '{}' is not a whole number, expected e.g. "
+          "lengths=7,3,1",
+          text, word);
     }
     value.second.push_back(*number);
     more = comma != std::string_view::npos;
@@ -319,16 +318,14 @@ InputRequest ModelOptions::ToRequest(std::optional<std::int64_t> batch) const {
   for (const std::string& text : values) {
     auto [name, numbers] = ParseValue(text);
     if (request.values.emplace(name, std::move(numbers)).second) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--value '{}': the input is given twice", text));
+    throw InvalidArgument("--value '{}': the input is given twice", text);
   }
   for (const std::string& text : dims) {
     const auto [name, size] = ParseDim(text);
     const auto [said, is_new] = request.dims.emplace(name, size);
     if (is_new || said->second == size) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--dim {}={} and --dim {}={}: one of the two", name,
-                            said->second, name, size));
+    throw InvalidArgument("--dim {}={} and --dim {}={}: one of the two", name,
+                          said->second, name, size);
   }
   return request;
 }

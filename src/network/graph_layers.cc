@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/network/attention.h"
 
 namespace foretell::learned {
@@ -155,7 +155,7 @@ const LayerRow& RowOf(LayerKind kind) {
   for (const LayerRow& row : kLayers) {
     if (row.kind == kind) return row;
   }
-  throw Error(ErrorCode::kInternal, "a kind of layer without a row");
+  throw InternalFailure("a kind of layer without a row");
 }
 
 }  // namespace

@@ -32,7 +32,6 @@
 // the mean of the labels, and with an analytic prior is the prior itself.
 // PyTorch's own default (uniform, deviation 1 / √(3 fan-in)) shrinks a signal
 // by 0.4 per ReLU layer, to a hundredth after six.
-
 #include "src/network/graph_network.h"
 
 #include <ATen/TensorOperators.h>
@@ -43,7 +42,7 @@
 
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/network/graph_layers.h"
 #include "src/network/network_parts.h"
 #include "src/network/segment_ops.h"
@@ -140,8 +139,7 @@ at::Tensor GraphNetwork::Head(at::Tensor h) {
 at::Tensor GraphNetwork::CorrectShares(const at::Tensor& x,
                                        const GraphBatch& batch) {
   if (!batch.shares.defined()) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    throw InvalidArgument(
         "a batch without shares of a prior; pooling 'prior' needs them");
   }
   const at::Tensor statics = at::repeat_interleave(

@@ -11,12 +11,11 @@
 #include <ATen/ops/_foreach_sqrt.h>
 #include <ATen/ops/clone.h>
 #include <ATen/ops/zeros_like.h>
-#include <fmt/core.h>
 
 #include <cmath>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/program/optimizer_constants.h"
 
 namespace foretell {
@@ -42,9 +41,8 @@ OptimizerStep::OptimizerStep(Optimizer kind, std::vector<at::Tensor> parameters,
       parameters_(std::move(parameters)) {
   if (HasForeignKernels(kind)) foreign_.emplace(kind);
   if (code != StepCode::kFused || HasFusedStep(kind)) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("optimizer {}: PyTorch has no fused step of it",
-                          OptimizerName(kind)));
+  throw InvalidArgument("optimizer {}: PyTorch has no fused step of it",
+                        OptimizerName(kind));
 }
 
 void OptimizerStep::Step() {

@@ -15,7 +15,6 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
-#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>
@@ -114,8 +113,7 @@ at::Tensor SoftmaxOfVisible(const at::Tensor& scores, const at::Tensor& bias) {
 at::Tensor SplitHeads(const NodeContext& ctx, const at::Tensor& x,
                       std::int64_t heads) {
   ctx.Check(x.dim() == 3 && heads > 0 && x.size(2) % heads == 0,
-            fmt::format("{} heads do not divide a tensor of rank {}", heads,
-                        x.dim()));
+            "{} heads do not divide a tensor of rank {}", heads, x.dim());
   return x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2);
 }
 

@@ -5,7 +5,6 @@
 #include <ATen/ops/ldexp.h>
 #include <ATen/ops/ones_like.h>
 #include <c10/core/ScalarType.h>
-#include <fmt/core.h>
 
 #include <limits>
 #include <string>
@@ -53,7 +52,7 @@ at::Tensor CastToExponents(const NodeContext& ctx, const at::Tensor& x) {
     lower = mantissa.lt(0.75);
   } else {
     ctx.Fail(ErrorCode::kCorrupt,
-             "round_mode is '" + mode + "', expected up, down or nearest");
+             "round_mode is '{}', expected up, down or nearest", mode);
   }
   const at::Tensor power = exponent.to(at::kInt).sub(lower.to(at::kInt));
   return at::ldexp(at::ones_like(mantissa), power)
@@ -125,10 +124,8 @@ void LowerBitCast(NodeContext& ctx) {
   const at::ScalarType type = ctx.TypeOf(ctx.IntAttribute("to", kOnnxFloat));
   const at::Tensor x = ctx.Tensor(0);
   if (x.element_size() != static_cast<std::int64_t>(c10::elementSize(type))) {
-    ctx.Fail(
-        ErrorCode::kCorrupt,
-        fmt::format("elements of {} cannot become ones of {}",
-                    Counted(x.element_size(), "byte"), c10::elementSize(type)));
+    ctx.Fail(ErrorCode::kCorrupt, "elements of {} cannot become ones of {}",
+             Counted(x.element_size(), "byte"), c10::elementSize(type));
   }
   ctx.Set(0, x.view(type));
 }

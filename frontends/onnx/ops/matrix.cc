@@ -83,8 +83,7 @@ at::Tensor Gemm(NodeContext& ctx) {
   const at::Tensor b = Computable(ctx.Tensor(1));
   const at::Tensor c = ctx.Has(2) ? Computable(ctx.Tensor(2)) : at::Tensor();
   ctx.Check(a.dim() == 2 && b.dim() == 2,
-            fmt::format("A and B have ranks {} and {}, expected 2", a.dim(),
-                        b.dim()));
+            "A and B have ranks {} and {}, expected 2", a.dim(), b.dim());
   const at::Scalar alpha = Factor(ctx, "alpha", a.scalar_type());
   const at::Scalar beta = Factor(ctx, "beta", a.scalar_type());
   const bool transposes_b = ctx.IntAttribute("transB", 0) != 0;

@@ -36,7 +36,7 @@ std::int64_t BlockAttribute(const NodeContext& ctx) {
   constexpr std::int64_t kDefault = 128, kMost = std::int64_t{1} << 30;
   const std::int64_t block = ctx.IntAttribute("block_size", kDefault);
   ctx.Check(block >= kByteBits && block <= kMost && block % kByteBits == 0,
-            fmt::format("block_size {} is not a multiple of 8", block));
+            "block_size {} is not a multiple of 8", block);
   return block;
 }
 
@@ -83,10 +83,10 @@ NBitsMatrix ReadNBitsMatrix(NodeContext& ctx) {
   const bool fits = m.columns > 0 && m.columns <= bytes.numel() * each &&
                     bytes.dim() > 0 && bytes.size(0) == m.rows &&
                     bytes.numel() / m.rows == m.blocks() * (m.block / each);
-  ctx.Check(fits && m.packed.scales.numel() == m.rows * m.blocks(),
-            fmt::format("B and scales do not hold {} x {} numbers of {} bits "
-                        "in blocks of {}",
-                        m.rows, m.columns, m.bits, m.block));
+  ctx.Check(
+      fits && m.packed.scales.numel() == m.rows * m.blocks(),
+      "B and scales do not hold {} x {} numbers of {} bits in blocks of {}",
+      m.rows, m.columns, m.bits, m.block);
   return m;
 }
 

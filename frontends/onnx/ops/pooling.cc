@@ -31,7 +31,6 @@
 #include <ATen/ops/mean.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/pow.h>
-#include <fmt/core.h>
 
 #include <numeric>
 #include <string>
@@ -69,8 +68,7 @@ std::int64_t Outputs(const Pooling& p, size_t i) {
 
 void FailPoolingRank(const NodeContext& ctx, size_t spatial_rank) {
   ctx.Fail(ErrorCode::kUnsupported,
-           fmt::format("pooling over {} spatial axes, foretell knows 1 to 3",
-                       spatial_rank));
+           "pooling over {} spatial axes, foretell knows 1 to 3", spatial_rank);
 }
 
 Pooling ReadPooling(const NodeContext& ctx, const at::Tensor& x) {
@@ -83,8 +81,8 @@ Pooling ReadPooling(const NodeContext& ctx, const at::Tensor& x) {
   for (size_t i = 0; i < p.spatial.size(); ++i) {
     p.outputs.push_back(Outputs(p, i));
     ctx.Check(p.outputs.back() > 0,
-              fmt::format("kernel_shape spans {}, more than axis {} has",
-                          Counted(p.window.Extent(i), "element"), i + 2));
+              "kernel_shape spans {}, more than axis {} has",
+              Counted(p.window.Extent(i), "element"), i + 2);
   }
   return p;
 }

@@ -10,7 +10,6 @@
 #include <ATen/ops/softplus.h>
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/threshold.h>
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -190,9 +189,8 @@ ActivationReader::ActivationReader(const NodeContext& ctx,
     for (std::string& name : names_) name = LowerCase(name);
   }
   if (names_.size() < usual.size()) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("activations has {}, expected {}",
-                         Counted(names_.size(), "element"), usual.size()));
+    ctx.Fail(ErrorCode::kCorrupt, "activations has {}, expected {}",
+             Counted(names_.size(), "element"), usual.size());
   }
   names_.resize(usual.size());
   is_default_ = names_ == usual;
@@ -213,7 +211,7 @@ RecurrentActivation ActivationReader::Make(const std::string& name) {
       kActivations.begin(), kActivations.end(),
       [&](const ActivationRow& candidate) { return candidate.name == name; });
   if (row == kActivations.end()) {
-    ctx_.Fail(ErrorCode::kUnsupported, "activation '" + name + "'");
+    ctx_.Fail(ErrorCode::kUnsupported, "activation '{}'", name);
   }
   const auto parameter = [](const std::optional<double>& fallback,
                             const std::vector<double>& given, size_t& next) {

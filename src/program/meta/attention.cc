@@ -16,7 +16,6 @@
 #include "src/program/meta/attention.h"
 
 #include <ATen/core/grad_mode.h>
-
 #include <ATen/ops/_scaled_dot_product_efficient_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention.h>
 #include <ATen/ops/empty.h>
