@@ -1,9 +1,7 @@
 #include "frontends/exported/higher_order.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/unbind.h>
 
 #include <optional>
 #include <utility>

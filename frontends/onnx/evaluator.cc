@@ -6,9 +6,7 @@
 // and everything computed from inputs live on the device.
 #include "frontends/onnx/evaluator.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
 #include "frontends/onnx/literals.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/ATen.h>
 
 #include <array>
 #include <cstring>

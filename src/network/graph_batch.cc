@@ -13,7 +13,7 @@
 // memory anyway, and half the bytes are read.
 #include "src/network/graph_batch.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <limits>

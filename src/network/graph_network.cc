@@ -34,10 +34,7 @@
 // by 0.4 per ReLU layer, to a hundredth after six.
 #include "src/network/graph_network.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/diff.h>
-#include <ATen/ops/repeat_interleave.h>
+#include <ATen/ATen.h>
 #include <fmt/core.h>
 
 #include <vector>

@@ -4,9 +4,7 @@
 // [E, features] per layer, more than the sums themselves.
 #include "src/network/neighbour_lists.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/repeat_interleave.h>
+#include <ATen/ATen.h>
 #include <fmt/core.h>
 
 #include <algorithm>

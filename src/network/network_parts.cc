@@ -1,7 +1,6 @@
 #include "src/network/network_parts.h"
 
-#include <ATen/ops/linear.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include "src/core/failure.h"
 #include "src/network/graph_layers.h"

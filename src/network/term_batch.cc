@@ -1,7 +1,6 @@
 #include "src/network/term_batch.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <string>

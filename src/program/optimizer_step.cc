@@ -1,16 +1,7 @@
 #include "src/program/optimizer_step.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/_foreach_add.h>
-#include <ATen/ops/_foreach_addcdiv.h>
-#include <ATen/ops/_foreach_addcmul.h>
-#include <ATen/ops/_foreach_div.h>
-#include <ATen/ops/_foreach_lerp.h>
-#include <ATen/ops/_foreach_maximum.h>
-#include <ATen/ops/_foreach_mul.h>
-#include <ATen/ops/_foreach_sqrt.h>
-#include <ATen/ops/clone.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <cmath>
 #include <utility>

@@ -1,10 +1,6 @@
 #include "frontends/onnx/ops/attention.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/embedding.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/softmax.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <string>

@@ -1,9 +1,6 @@
 #include "frontends/onnx/ops/cast.h"
 
-#include <ATen/ops/clamp.h>
-#include <ATen/ops/frexp.h>
-#include <ATen/ops/ldexp.h>
-#include <ATen/ops/ones_like.h>
+#include <ATen/ATen.h>
 #include <c10/core/ScalarType.h>
 
 #include <limits>

@@ -1,6 +1,4 @@
-#include <ATen/ops/empty.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/stack.h>
+#include <ATen/ATen.h>
 
 #include <limits>
 #include <string>

@@ -1,14 +1,6 @@
 #include "frontends/onnx/ops/convolution.h"
 
-#include <ATen/ops/cat.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/conv1d.h>
-#include <ATen/ops/conv2d.h>
-#include <ATen/ops/conv3d.h>
-#include <ATen/ops/conv_transpose1d.h>
-#include <ATen/ops/conv_transpose2d.h>
-#include <ATen/ops/conv_transpose3d.h>
-#include <ATen/ops/silu.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <optional>

@@ -1,13 +1,4 @@
-#include <ATen/ops/arange.h>
-#include <ATen/ops/bernoulli.h>
-#include <ATen/ops/eye.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/multinomial.h>
-#include <ATen/ops/rand.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <vector>

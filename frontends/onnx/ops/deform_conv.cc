@@ -13,11 +13,7 @@
 // which stays finite for a side of one pixel.
 #include "frontends/onnx/ops/deform_conv.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/grid_sampler_2d.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/torchvision.h"

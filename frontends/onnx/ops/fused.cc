@@ -2,30 +2,7 @@
 // that a pattern could not check without ranks and sizes are checked here; if
 // one does not hold, the node computes what the pattern described, step by
 // step.
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/addcmul.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/gelu.h>
-#include <ATen/ops/group_norm.h>
-#include <ATen/ops/hardswish.h>
-#include <ATen/ops/instance_norm.h>
-#include <ATen/ops/layer_norm.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/mish.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/repeat_interleave.h>
-#include <ATen/ops/rms_norm.h>
-#include <ATen/ops/roll.h>
-#include <ATen/ops/rsqrt.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
-#include <ATen/ops/silu.h>
-#include <ATen/ops/slice.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/softplus.h>
-#include <ATen/ops/unbind.h>
-#include <ATen/ops/where.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <limits>

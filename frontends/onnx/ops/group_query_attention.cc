@@ -1,8 +1,4 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/embedding.h>
-#include <ATen/ops/split_with_sizes.h>
+#include <ATen/ATen.h>
 
 #include <vector>
 

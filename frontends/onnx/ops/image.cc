@@ -1,11 +1,4 @@
-#include <ATen/ops/affine_grid_generator.h>
-#include <ATen/ops/col2im.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/grid_sampler.h>
-#include <ATen/ops/pixel_shuffle.h>
-#include <ATen/ops/pixel_unshuffle.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <string>

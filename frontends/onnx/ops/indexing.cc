@@ -1,19 +1,4 @@
-#include <ATen/core/List.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/embedding.h>
-#include <ATen/ops/gather.h>
-#include <ATen/ops/index.h>
-#include <ATen/ops/index_put.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/nonzero.h>
-#include <ATen/ops/scatter.h>
-#include <ATen/ops/scatter_add.h>
-#include <ATen/ops/scatter_reduce.h>
-#include <ATen/ops/slice_scatter.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/tril.h>
-#include <ATen/ops/triu.h>
-#include <ATen/ops/where.h>
+#include <ATen/ATen.h>
 
 #include <optional>
 #include <string>

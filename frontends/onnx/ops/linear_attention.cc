@@ -9,11 +9,7 @@
 // needs fewer kernels for long sequences; no eager PyTorch operator has it.
 #include "frontends/onnx/ops/linear_attention.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/exp.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <string>

@@ -1,7 +1,4 @@
-#include <ATen/core/Reduction.h>
-#include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/log_softmax.h>
-#include <ATen/ops/nll_loss_nd.h>
+#include <ATen/ATen.h>
 
 #include <optional>
 #include <string>

@@ -1,12 +1,6 @@
 #include "frontends/onnx/ops/matrix.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/einsum.h>
-#include <ATen/ops/linalg_det.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/mm.h>
+#include <ATen/ATen.h>
 #include <fmt/core.h>
 
 #include <cmath>

@@ -1,13 +1,5 @@
 // Maximum over windows, with the places of the maxima, and its inverse.
-#include <ATen/ops/arange.h>
-#include <ATen/ops/max_pool1d.h>
-#include <ATen/ops/max_pool1d_with_indices.h>
-#include <ATen/ops/max_pool2d.h>
-#include <ATen/ops/max_pool2d_with_indices.h>
-#include <ATen/ops/max_pool3d.h>
-#include <ATen/ops/max_pool3d_with_indices.h>
-#include <ATen/ops/max_unpool2d.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include <limits>
 #include <tuple>

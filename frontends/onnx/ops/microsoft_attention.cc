@@ -1,17 +1,6 @@
 #include "frontends/onnx/ops/microsoft_attention.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/embedding.h>
-#include <ATen/ops/ge.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/logical_and.h>
-#include <ATen/ops/lt.h>
-#include <ATen/ops/slice.h>
-#include <ATen/ops/split_with_sizes.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/where.h>
+#include <ATen/ATen.h>
 #include <fmt/core.h>
 
 #include <vector>

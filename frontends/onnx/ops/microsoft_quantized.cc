@@ -3,15 +3,7 @@
 // PyTorch can do no more than dequantize what comes in, run the plain operator
 // and quantize its result; weights are unpacked by one kernel each
 // (packed_weights.h).
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/leaky_relu.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/where.h>
+#include <ATen/ATen.h>
 
 #include <optional>
 #include <vector>

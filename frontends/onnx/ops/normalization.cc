@@ -1,22 +1,6 @@
 #include "frontends/onnx/ops/normalization.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/avg_pool2d.h>
-#include <ATen/ops/avg_pool3d.h>
-#include <ATen/ops/batch_norm.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/eq.h>
-#include <ATen/ops/group_norm.h>
-#include <ATen/ops/instance_norm.h>
-#include <ATen/ops/layer_norm.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/native_layer_norm.h>
-#include <ATen/ops/pow.h>
-#include <ATen/ops/rms_norm.h>
-#include <ATen/ops/rsqrt.h>
-#include <ATen/ops/sqrt.h>
-#include <ATen/ops/var_mean.h>
+#include <ATen/ATen.h>
 
 #include <optional>
 #include <vector>

@@ -1,12 +1,6 @@
 #include "frontends/onnx/ops/packed_weights.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/bitwise_and.h>
-#include <ATen/ops/bitwise_right_shift.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/stack.h>
+#include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <fmt/core.h>
 

@@ -6,10 +6,7 @@
 // the source positions of the padded axis.
 #include "frontends/onnx/ops/pad.h"
 
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/pad.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <optional>

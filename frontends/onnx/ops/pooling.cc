@@ -13,24 +13,7 @@
 // tensor of ones.
 #include "frontends/onnx/ops/pooling.h"
 
-#include <ATen/ops/abs.h>
-#include <ATen/ops/adaptive_avg_pool1d.h>
-#include <ATen/ops/adaptive_avg_pool2d.h>
-#include <ATen/ops/adaptive_avg_pool3d.h>
-#include <ATen/ops/adaptive_max_pool1d.h>
-#include <ATen/ops/adaptive_max_pool2d.h>
-#include <ATen/ops/adaptive_max_pool3d.h>
-#include <ATen/ops/amax.h>
-#include <ATen/ops/avg_pool1d.h>
-#include <ATen/ops/avg_pool2d.h>
-#include <ATen/ops/avg_pool3d.h>
-#include <ATen/ops/conv1d.h>
-#include <ATen/ops/conv2d.h>
-#include <ATen/ops/conv3d.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/pow.h>
+#include <ATen/ATen.h>
 
 #include <numeric>
 #include <string>

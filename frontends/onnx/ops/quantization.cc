@@ -6,11 +6,7 @@
 // which is what an eager program can do on a GPU.
 #include "frontends/onnx/ops/quantization.h"
 
-#include <ATen/ops/amax.h>
-#include <ATen/ops/amin.h>
-#include <ATen/ops/clamp.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/round.h>
+#include <ATen/ATen.h>
 
 #include <string>
 #include <utility>

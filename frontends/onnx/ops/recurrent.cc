@@ -8,16 +8,7 @@
 //
 // Everything else (peepholes, clipping, other activations, sequences of
 // different lengths, a GRU that resets before its matrix) runs step by step.
-#include <ATen/ops/cat.h>
-#include <ATen/ops/flip.h>
-#include <ATen/ops/gru.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/lstm.h>
-#include <ATen/ops/rnn_relu.h>
-#include <ATen/ops/rnn_tanh.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <optional>

@@ -1,15 +1,7 @@
 #include "frontends/onnx/ops/recurrent_cell.h"
 #include "src/core/numbers.h"
 
-#include <ATen/ops/clamp.h>
-#include <ATen/ops/elu.h>
-#include <ATen/ops/leaky_relu.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/relu.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/softplus.h>
-#include <ATen/ops/tanh.h>
-#include <ATen/ops/threshold.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <array>

@@ -4,11 +4,7 @@
 // sees.
 #include "frontends/onnx/ops/resize.h"
 
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/where.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>

@@ -6,8 +6,7 @@
 // which torchvision lacks.
 #include "frontends/onnx/ops/roi.h"
 
-#include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>

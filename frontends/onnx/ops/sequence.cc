@@ -1,7 +1,4 @@
-#include <ATen/ops/cat.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/split_with_sizes.h>
-#include <ATen/ops/stack.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,11 +1,4 @@
-#include <ATen/ops/cat.h>
-#include <ATen/ops/dropout.h>
-#include <ATen/ops/flatten.h>
-#include <ATen/ops/native_dropout.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/reshape.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>

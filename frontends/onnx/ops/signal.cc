@@ -1,15 +1,4 @@
-#include <ATen/ops/blackman_window.h>
-#include <ATen/ops/fft_fft.h>
-#include <ATen/ops/fft_ifft.h>
-#include <ATen/ops/fft_irfft.h>
-#include <ATen/ops/fft_rfft.h>
-#include <ATen/ops/hamming_window.h>
-#include <ATen/ops/hann_window.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/stft.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/view_as_complex.h>
-#include <ATen/ops/view_as_real.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "frontends/onnx/ops/slice.h"
 
-#include <ATen/ops/split_with_sizes.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <vector>

@@ -1,12 +1,4 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/_unique2.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/argsort.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/sort.h>
-#include <ATen/ops/topk.h>
-#include <ATen/ops/unique_dim.h>
+#include <ATen/ATen.h>
 
 #include <tuple>
 

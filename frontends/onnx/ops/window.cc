@@ -1,6 +1,6 @@
 #include "frontends/onnx/ops/window.h"
 
-#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <string>
