@@ -14,6 +14,7 @@
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/progress_bar.h"
@@ -154,9 +155,8 @@ void AddClassify(CLI::App& app, ExitCode& exit_code) {
   command->footer(kClassifyExamples);
   options->model.AddTo(*command, /*many=*/true);
   options->predictor.AddTo(*command, options->model.run);
-  command->add_option("--width", options->width_mib, "Width of a class in MiB")
-      ->check(CLI::Range(1.0, 1e6))
-      ->capture_default_str();
+  AddDefaulted(*command, "--width", options->width_mib,
+               "Width of a class in MiB", CLI::Range(1.0, 1e6));
   command->add_flag("--json", options->json, "JSON document on stdout");
   AnswerBy(&RunClassify, options, *command, exit_code);
 }

@@ -10,6 +10,7 @@
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_difference.h"
@@ -162,9 +163,8 @@ void AddDiff(CLI::App& app, ExitCode& exit_code) {
   options->model.AddTo(*command, /*many=*/true);
   command->get_option("MODEL")->expected(1, 2);
   options->predictor.AddTo(*command, options->model.run);
-  command
-      ->add_option("--modules", options->modules, "Number of modules to list")
-      ->capture_default_str();
+  AddDefaulted(*command, "--modules", options->modules,
+               "Number of modules to list");
   CLI::Option* json =
       command->add_flag("--json", options->json, "JSON document on stdout");
   json->excludes("--modules");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/commands/command.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/named_flag.h"
 #include "cli/flags/sample_flags.h"
 #include "src/core/failure.h"
@@ -61,10 +62,8 @@ void AddJudgeFlags(CLI::App& command, EvaluateCommand& evaluate) {
   AddNamed(command, "--part", options.part,
            {Part::kTrain, Part::kValidation, Part::kTest}, &training::PartName,
            "Part of the split to evaluate on");
-  command
-      .add_option("--compute", options.compute,
-                  "Device to compute on: cpu, cuda, cuda:1")
-      ->capture_default_str();
+  AddDefaulted(command, "--compute", options.compute,
+               "Device to compute on: cpu, cuda, cuda:1");
 }
 
 }  // namespace

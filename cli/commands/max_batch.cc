@@ -12,6 +12,7 @@
 
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/fit_flags.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
@@ -170,9 +171,8 @@ void AddMaxBatch(CLI::App& app, ExitCode& exit_code) {
   options->model.AddTo(*command, /*many=*/false);
   options->predictor.AddTo(*command, options->model.run);
   AddFitFlags(*command, options->limits);
-  command->add_option("--limit", options->most, "Largest batch to try")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(*command, "--limit", options->most, "Largest batch to try",
+               AboveZero());
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_option("--html", options->html,
                       "Page with the batch sizes tried, in addition to the "

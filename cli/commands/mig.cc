@@ -1,4 +1,5 @@
 #include "foretell/mig.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/number_checks.h"
 
 #include <fmt/core.h>
@@ -170,18 +171,13 @@ void AddPack(CLI::App& mig, ExitCode& exit_code) {
                    "Model given by name and memory instead of a file: a=9000 "
                    "(MiB), a=9GB")
       ->allow_extra_args(false);
-  command
-      ->add_option("--max-devices", options->pack.max_devices,
-                   "Most devices to use; 0: no limit")
-      ->check(FromZero())
-      ->capture_default_str();
+  AddDefaulted(*command, "--max-devices", options->pack.max_devices,
+               "Most devices to use; 0: no limit", FromZero());
   command->add_flag("--media-extensions", options->pack.media_extensions,
                     "Use +me profiles, too");
-  command
-      ->add_option("--format", options->format,
-                   "table, json, mig-parted (YAML) or kubernetes")
-      ->check(CLI::IsMember({"table", "json", "mig-parted", "kubernetes"}))
-      ->capture_default_str();
+  AddDefaulted(*command, "--format", options->format,
+               "table, json, mig-parted (YAML) or kubernetes",
+               CLI::IsMember({"table", "json", "mig-parted", "kubernetes"}));
   command->add_option("--html", options->html,
                       "Page with a drawing of the layout");
   command->callback([options, &exit_code] { exit_code = RunPack(*options); });

@@ -10,6 +10,7 @@
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
 #include "cli/commands/suggest_change.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "src/core/failure.h"
@@ -128,11 +129,9 @@ void AddReport(CLI::App& app, ExitCode& exit_code) {
   command->add_option(
       "-o,--out", options->out,
       "HTML file to write; default: report.html, none with --json");
-  command
-      ->add_option("--batches", options->batches,
-                   "auto: compares batch sizes >= 1; none: only this one")
-      ->check(CLI::IsMember({"auto", "none"}))
-      ->capture_default_str();
+  AddDefaulted(*command, "--batches", options->batches,
+               "auto: compares batch sizes >= 1; none: only this one",
+               CLI::IsMember({"auto", "none"}));
   command->add_flag("--json", options->json,
                     "Print the page's data as a JSON document on stdout");
   AnswerBy(&RunReport, options, *command, exit_code);

@@ -11,6 +11,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/commands/training_progress.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/learning_flags.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/sample_flags.h"
@@ -132,11 +133,9 @@ void AddRunFlags(CLI::App& command, TrainCommand& train) {
       ->excludes(out);
   command.add_flag("--continue", train.go_on,
                    "Continue the run in --out if there is one");
-  command
-      .add_option("--worker-timeout", train.worker_timeout_s,
-                  "Seconds that torchrun workers wait for each other")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(command, "--worker-timeout", train.worker_timeout_s,
+               "Seconds that torchrun workers wait for each other",
+               AboveZero());
   command.add_flag("--find-lr", train.options.find_rate,
                    "Find the learning rate with Smith's range test");
 }

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/loop_flags.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/open_model.h"
@@ -198,31 +199,22 @@ void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
     TakeLength();
     passes.JoinNetworks(models);
   });
-  command
-      .add_option("--trace", trace,
-                  "meta: no arithmetic; cpu: run once on random data, for "
-                  "models whose shapes depend on data")
-      ->check(CLI::IsMember({"meta", "cpu"}))
-      ->capture_default_str();
-  command
-      .add_option("--fuse", fuse,
-                  "ONNX patterns to replace by the operator that PyTorch runs: "
-                  "exported forms, none, or all equivalent ones")
-      ->check(CLI::IsMember({"none", "exported", "equivalent"}))
-      ->capture_default_str();
-  command
-      .add_option(
-          "--sandbox", sandbox,
-          "Isolation of the process that opens files: auto uses the locks of "
-          "this kernel, require refuses to run without all of them")
-      ->check(CLI::IsMember({"auto", "require", "off"}))
-      ->capture_default_str();
-  command
-      .add_option("--timeout", timeout_s,
-                  "Time limit of a sandbox in seconds, for opening a file and "
-                  "for each trace")
-      ->check(CLI::Range(0.001, 1e6))
-      ->capture_default_str();
+  AddDefaulted(command, "--trace", trace,
+               "meta: no arithmetic; cpu: run once on random data, for models "
+               "whose shapes depend on data",
+               CLI::IsMember({"meta", "cpu"}));
+  AddDefaulted(command, "--fuse", fuse,
+               "ONNX patterns to replace by the operator that PyTorch runs: "
+               "exported forms, none, or all equivalent ones",
+               CLI::IsMember({"none", "exported", "equivalent"}));
+  AddDefaulted(command, "--sandbox", sandbox,
+               "Isolation of the process that opens files: auto uses the locks "
+               "of this kernel, require refuses to run without all of them",
+               CLI::IsMember({"auto", "require", "off"}));
+  AddDefaulted(command, "--timeout", timeout_s,
+               "Time limit of a sandbox in seconds, for opening a file and for "
+               "each trace",
+               CLI::Range(0.001, 1e6));
   CLI::Option* converts =
       command.add_flag("--convert", convert,
                        "Let pip install the converter for another framework "
@@ -332,11 +324,9 @@ InputRequest ModelOptions::ToRequest(std::optional<std::int64_t> batch) const {
 
 void DeviceFlags::AddTo(CLI::App& command) {
   if (const std::string own = LocalDevice(); !own.empty()) device = own;
-  command
-      .add_option("--device", device,
-                  "Target GPU, see `foretell devices`; default: the first GPU "
-                  "of this machine, else an A100")
-      ->capture_default_str();
+  AddDefaulted(command, "--device", device,
+               "Target GPU, see `foretell devices`; default: the first GPU of "
+               "this machine, else an A100");
   command.add_option("--environment", environment,
                      "CUDA context model, see `foretell devices`; default: "
                      "today's");
