@@ -42,6 +42,7 @@ constexpr GroupRow kRows[] = {
     {"--precision", kStepGroup},
     {"--quantize", kStepGroup},
     {"--recompute", kStepGroup},
+    {"--runtime", kStepGroup},
     {"--trainable", kStepGroup},
     {"--device", "Device"},
     {"--devices", "Device"},

@@ -99,6 +99,24 @@ const std::vector<PartnerRow>& Rows() {
        kTraining},
       {"",
        kFlags,
+       {"--runtime"},
+       [](G given) {
+         return given.Is("--runtime", "eager") ||
+                !(given.Has("--parallel") || given.Has("--recompute") ||
+                  given.Has("--offload-activations"));
+       },
+       "is for one GPU, without --recompute and --offload-activations"},
+      {"",
+       kFlags,
+       {"--runtime"},
+       [](G given) {
+         const auto values = given.Values("--runtime");
+         return !given.Trains() || (!values.front().starts_with("onnx") &&
+                                    !values.front().starts_with("tensor"));
+       },
+       "trains in eager or compile alone"},
+      {"",
+       kFlags,
        {"--half-weights"},
        [](G given) { return given.Has("--autocast"); },
        "needs --autocast"},

@@ -53,6 +53,19 @@ void AddAutocast(CLI::App& command, Run& run, const DeviceFlags& device) {
       "with --precision bf16 or fp16");
 }
 
+void AddRuntime(CLI::App& command, RuntimeSpec& runtime) {
+  command
+      .add_option_function<std::string>(
+          "--runtime",
+          [&runtime](const std::string& text) {
+            runtime = ParseRuntime("--runtime", text);
+          },
+          "What runs the model: eager, compile (torch.compile), onnxruntime "
+          "or tensorrt; options behind commas, as compile,reduce-overhead or "
+          "tensorrt,int8")
+      ->default_str(ToString(runtime));
+}
+
 void AddExecutionFlags(CLI::App& command, Run& run, const DeviceFlags& device) {
   AddAutocast(command, run, device);
   command.add_flag("--half-weights", run.half_weights,
@@ -60,6 +73,7 @@ void AddExecutionFlags(CLI::App& command, Run& run, const DeviceFlags& device) {
                    "of a model loaded in 16 bits");
   command.add_flag("--channels-last", run.channels_last,
                    "Network and images in channels-last");
+  AddRuntime(command, run.runtime);
   AddTorch(command, run.torch);
   AddGradMode(command, run);
   AddPowerLimit(command, run);

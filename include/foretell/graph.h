@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "foretell/runtime.h"
+
 namespace foretell {
 
 /// Element types of tensors. Names in text form: f32, f16, bf16, i64 …
@@ -255,6 +257,9 @@ struct GraphInfo {
   /// Network and inputs were converted to the channels-last format before the
   /// graph was traced.
   bool channels_last = false;
+  /// What runs the nodes. Eager: they are PyTorch's operators; else the graph
+  /// is what that runtime makes of those.
+  RuntimeSpec runtime = {};
 };
 
 struct PipelineGpu;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "foretell/graph.h"
+#include "foretell/runtime.h"
 
 namespace foretell {
 
@@ -150,8 +151,11 @@ struct Run {
   bool grad_mode = false;
   /// Power limit of the board in W (nvidia-smi -pl), below its default.
   std::optional<int> power_limit_w = {};
+  /// What runs the operators. The graph shows its kernels: it was rewritten for
+  /// it (GraphInfo::runtime).
+  RuntimeSpec runtime = {};
 
-  std::strong_ordering operator<=>(const Run&) const = default;
+  std::partial_ordering operator<=>(const Run&) const = default;
 };
 
 /// 16-bit type that autocast casts to: BF16 if that is the run's precision,

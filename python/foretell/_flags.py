@@ -40,6 +40,7 @@ class StepOptions(TypedDict, total=False):
     grad: bool
     channels_last: bool
     half_weights: bool
+    runtime: str
     foreach: bool
     fused: bool
     set_to_none: bool

@@ -45,6 +45,8 @@ OPTIONS: dict[str, str] = {
     "parallel": 'how GPUs share the step: "ddp:8", "fsdp:8"',
     "link": "GB/s between GPUs, for parallel=",
     "grad": "inference without torch.no_grad()",
+    "runtime": 'what runs the model: "eager", "compile", "compile,reduce-overhead", '
+               '"onnxruntime", "tensorrt", "tensorrt,int8"',
     "half_weights": "under autocast=True weights are in its type, as loaded in 16 bits",
     "channels_last": "images lie in memory with their channels last",
     "foreach": "False: the optimizer takes parameters one by one",

@@ -1,3 +1,4 @@
+#include "foretell/error.h"
 #include "foretell/predictor.h"
 #include "src/answer/learned_predictors.h"
 #include "src/answer/own_checkpoints.h"
@@ -8,6 +9,18 @@ namespace foretell {
 Predictor Predictor::Make(const DeviceSpec& device, const Run& run,
                           const PredictorOptions& options) {
   Predictor predictor = Analytic(device, run, options);
+  // Networks learned from PyTorch's own operators.
+  if (run.runtime.runtime != Runtime::kEager) {
+    if (options.method == Method::kAuto && options.checkpoints.empty()) {
+      return predictor;
+    }
+    if (options.method != Method::kAnalytic || !options.checkpoints.empty()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "runtime " + ToString(run.runtime) +
+                      ": learned predictors know eager PyTorch alone; expected "
+                      "method auto or analytic, and no checkpoint");
+    }
+  }
   if (!options.checkpoints.empty()) {
     const DeviceCatalog& catalog = options.catalog == nullptr
                                        ? DeviceCatalog::BuiltIn()

@@ -25,6 +25,7 @@ Json ToJson(const GraphInfo& info) {
   if (info.autocast) json["autocast"] = DTypeName(*info.autocast);
   if (info.grad_mode) json["grad_mode"] = true;
   if (info.channels_last) json["channels_last"] = true;
+  if (info.runtime != RuntimeSpec{}) json["runtime"] = ToString(info.runtime);
   return json;
 }
 

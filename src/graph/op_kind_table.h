@@ -193,9 +193,11 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "allclose isclose isfinite isin isinf isnan isneginf isposinf isreal"},
     {OpKind::kSelect,
      "where masked_fill masked_scatter masked_select _masked_scale tril triu "
-     "masked_scatter_backward masked_select_backward fill_diagonal"},
+     "masked_scatter_backward masked_select_backward fill_diagonal "
+     "fused_elementwise"},
     {OpKind::kReduce,
-     "sum mean prod amax amin aminmax _aminmax max min median nanmedian "
+     "fused_reduce sum mean prod amax amin aminmax _aminmax max min median "
+     "nanmedian "
      "nanmean nansum mode quantile nanquantile kthvalue std std_mean var "
      "var_mean norm native_norm frobenius_norm nuclear_norm linalg_norm "
      "linalg_vector_norm linalg_matrix_norm norm_except_dim logsumexp "

@@ -94,6 +94,12 @@ void DescribeRun(JsonFields& fields, Run& run) {
   fields.Optional("power_limit_w", run.power_limit_w);
   fields.Named("precision", run.precision, &PrecisionName, &ParsePrecision);
   fields.Value("restore_folded_norms", run.restore_folded_norms);
+  if (fields.IsGiven("runtime", run.runtime != RuntimeSpec{})) {
+    fields.Named(
+        "runtime", run.runtime,
+        [](const RuntimeSpec& runtime) { return ToString(runtime); },
+        &FindRuntime);
+  }
   fields.Named(
       "torch", run.torch,
       [](const TorchVersion& version) { return ToString(version); },
@@ -177,6 +183,7 @@ Run RunOf(const GraphInfo& info, const Run& run) {
                           info.precision == Precision::kFp16);
   stated.grad_mode = info.grad_mode;
   stated.channels_last = info.channels_last;
+  stated.runtime = info.runtime;
   return stated;
 }
 

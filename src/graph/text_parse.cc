@@ -97,12 +97,14 @@ class Parser {
       info.grad_mode = Known(cursor_, ParseOn(value), "grad mode", value);
     } else if (key == "channels_last") {
       info.channels_last = Known(cursor_, ParseOn(value), "format", value);
+    } else if (key == "runtime") {
+      info.runtime = Known(cursor_, FindRuntime(value), "runtime", value);
     } else if (key == "optimizer") {
       info.optimizer = std::move(value);
     } else {
       cursor_.Fail("unknown key '" + key +
                    "', expected mode, precision, autocast, grad, "
-                   "channels_last, batch, optimizer or parameters");
+                   "channels_last, runtime, batch, optimizer or parameters");
     }
   }
 

@@ -113,6 +113,9 @@ class Printer {
     if (info.autocast) Add(" autocast={}", DTypeName(*info.autocast));
     if (info.grad_mode) Add(" grad=on");
     if (info.channels_last) Add(" channels_last=on");
+    if (info.runtime != RuntimeSpec{}) {
+      Add(" runtime={}", Quoted(ToString(info.runtime)));
+    }
     Add(" batch={}", info.batch);
     if (!info.optimizer.empty()) Add(" optimizer={}", Quoted(info.optimizer));
     Add(" parameters={}\n", graph_.ParameterElements());

@@ -49,6 +49,7 @@
 #include "src/program/train_only.h"
 #include "src/program/training_loss.h"
 #include "src/program/weight_warnings.h"
+#include "src/runtime/lower.h"
 
 namespace foretell {
 namespace {
@@ -682,6 +683,7 @@ class Tracer {
     if (options_.loop.offload_activations && trains()) {
       graph = parallel::OffloadActivations(graph);
     }
+    graph = runtime::Lower(graph, options_.run.runtime);
     std::string host = HostWarning(offloaded_ ? offloaded_->host_bytes() : 0,
                                    SentToHost(graph));
     if (!host.empty()) warnings.push_back(std::move(host));

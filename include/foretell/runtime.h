@@ -1,0 +1,65 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace foretell {
+
+/// What runs the operators of a network.
+enum class Runtime : std::uint8_t {
+  kEager,        ///< PyTorch, one operator after the other.
+  kCompile,      ///< torch.compile with Inductor.
+  kOnnxRuntime,  ///< ONNX Runtime's CUDA provider.
+  kTensorRt,     ///< An engine that TensorRT built.
+};
+std::string_view RuntimeName(Runtime runtime);
+
+/// How far ONNX Runtime rewrites a graph (GraphOptimizationLevel).
+enum class OrtLevel : std::uint8_t { kDisabled, kBasic, kExtended, kAll };
+
+/// How ONNX Runtime's CUDA provider chooses cuDNN's algorithms
+/// (cudnn_conv_algo_search).
+enum class OrtSearch : std::uint8_t { kExhaustive, kHeuristic, kDefault };
+
+/// The value of `--runtime`. Fields of another runtime than `runtime` keep
+/// their defaults, which are that runtime's own.
+struct RuntimeSpec {
+  Runtime runtime = Runtime::kEager;
+
+  /// kCompile: kernels are replayed from CUDA graphs (mode="reduce-overhead",
+  /// and "max-autotune").
+  bool cuda_graphs = false;
+  /// kCompile: templates of products are timed, with what follows fused into
+  /// them (mode="max-autotune").
+  bool max_autotune = false;
+  /// kCompile: torch._functorch.config.activation_memory_budget, in [0, 1]; 1:
+  /// recompute what the partition finds cheaper than keeping.
+  double memory_budget = 1;
+
+  OrtLevel level = OrtLevel::kAll;            ///< kOnnxRuntime.
+  OrtSearch search = OrtSearch::kExhaustive;  ///< kOnnxRuntime.
+  /// kOnnxRuntime: arena_extend_strategy is kSameAsRequested; false:
+  /// kNextPowerOfTwo.
+  bool exact_arena = false;
+
+  bool int8 = false;    ///< kTensorRt: layers may run in INT8.
+  bool sparse = false;  ///< kTensorRt: weights have 2:4 sparsity.
+
+  auto operator<=>(const RuntimeSpec&) const = default;
+};
+
+/// "eager", "compile", "compile,reduce-overhead", "compile,max-autotune",
+/// "compile,max-autotune-no-cudagraphs", "compile,budget=0.5", "onnxruntime",
+/// "onnxruntime,level=basic,search=heuristic,arena=exact", "tensorrt",
+/// "tensorrt,int8,sparse".
+std::string ToString(const RuntimeSpec& spec);
+/// Reads what ToString writes, options in any order; empty for another text.
+std::optional<RuntimeSpec> FindRuntime(std::string_view text);
+/// As FindRuntime. Throws Error(kInvalidArgument) that begins with `flag` and
+/// lists what there is.
+RuntimeSpec ParseRuntime(std::string_view flag, std::string_view text);
+
+}  // namespace foretell

@@ -1,0 +1,122 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "foretell/error.h"
+#include "foretell/runtime.h"
+#include "src/core/name_table.h"
+#include "src/core/parse_number.h"
+
+namespace foretell {
+namespace {
+
+constexpr NameTable<4> kRuntimeNames = {"eager", "compile", "onnxruntime",
+                                        "tensorrt"};
+constexpr NameTable<4> kLevelNames = {"disabled", "basic", "extended", "all"};
+constexpr NameTable<3> kSearchNames = {"exhaustive", "heuristic", "default"};
+
+constexpr std::string_view kBudgetKey = "budget=";
+constexpr std::string_view kLevelKey = "level=";
+constexpr std::string_view kSearchKey = "search=";
+
+/// Whether `word` is an option of torch.compile, which `spec` then has.
+bool ReadCompileWord(std::string_view word, RuntimeSpec& spec) {
+  if (word == "reduce-overhead") return spec.cuda_graphs = true;
+  if (word.starts_with("max-autotune")) {
+    spec.max_autotune = true;
+    spec.cuda_graphs = word == "max-autotune";
+    return spec.cuda_graphs || word == "max-autotune-no-cudagraphs";
+  }
+  if (!word.starts_with(kBudgetKey)) return false;
+  const auto budget = ParseNumber<double>(word.substr(kBudgetKey.size()));
+  if (!budget || !(*budget >= 0 && *budget <= 1)) return false;
+  spec.memory_budget = *budget;
+  return true;
+}
+
+bool ReadOrtWord(std::string_view word, RuntimeSpec& spec) {
+  if (word == "arena=exact") return spec.exact_arena = true;
+  if (word.starts_with(kLevelKey)) {
+    const auto level =
+        FindIn<OrtLevel>(kLevelNames, word.substr(kLevelKey.size()));
+    spec.level = level.value_or(spec.level);
+    return level.has_value();
+  }
+  if (!word.starts_with(kSearchKey)) return false;
+  const auto search =
+      FindIn<OrtSearch>(kSearchNames, word.substr(kSearchKey.size()));
+  spec.search = search.value_or(spec.search);
+  return search.has_value();
+}
+
+bool ReadWord(std::string_view word, RuntimeSpec& spec) {
+  switch (spec.runtime) {
+    case Runtime::kEager:
+      return false;
+    case Runtime::kCompile:
+      return ReadCompileWord(word, spec);
+    case Runtime::kOnnxRuntime:
+      return ReadOrtWord(word, spec);
+    case Runtime::kTensorRt:
+      if (word == "int8") return spec.int8 = true;
+      return word == "sparse" && (spec.sparse = true);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view RuntimeName(Runtime runtime) {
+  return NameIn(kRuntimeNames, runtime);
+}
+
+std::string ToString(const RuntimeSpec& spec) {
+  std::string text(RuntimeName(spec.runtime));
+  if (spec.max_autotune) {
+    text += spec.cuda_graphs ? ",max-autotune" : ",max-autotune-no-cudagraphs";
+  } else if (spec.cuda_graphs) {
+    text += ",reduce-overhead";
+  }
+  if (spec.memory_budget != 1) {
+    text += fmt::format(",{}{}", kBudgetKey, spec.memory_budget);
+  }
+  if (spec.level != OrtLevel::kAll) {
+    text += fmt::format(",{}{}", kLevelKey, NameIn(kLevelNames, spec.level));
+  }
+  if (spec.search != OrtSearch::kExhaustive) {
+    text += fmt::format(",{}{}", kSearchKey, NameIn(kSearchNames, spec.search));
+  }
+  if (spec.exact_arena) text += ",arena=exact";
+  if (spec.int8) text += ",int8";
+  if (spec.sparse) text += ",sparse";
+  return text;
+}
+
+std::optional<RuntimeSpec> FindRuntime(std::string_view text) {
+  std::size_t comma = std::min(text.find(','), text.size());
+  const auto runtime = FindIn<Runtime>(kRuntimeNames, text.substr(0, comma));
+  if (!runtime) return std::nullopt;
+  RuntimeSpec spec{.runtime = *runtime};
+  while (comma < text.size()) {
+    text.remove_prefix(comma + 1);
+    comma = std::min(text.find(','), text.size());
+    if (!ReadWord(text.substr(0, comma), spec)) return std::nullopt;
+  }
+  return spec;
+}
+
+RuntimeSpec ParseRuntime(std::string_view flag, std::string_view text) {
+  if (const auto spec = FindRuntime(text)) return *spec;
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} '{}': expected eager, compile, onnxruntime or tensorrt; "
+                  "behind compile ',reduce-overhead', ',max-autotune', "
+                  "',max-autotune-no-cudagraphs' or ',budget=0.5' (0 to 1), "
+                  "behind onnxruntime ',level=disabled|basic|extended|all', "
+                  "',search=exhaustive|heuristic|default' or ',arena=exact', "
+                  "behind tensorrt ',int8' or ',sparse'",
+                  flag, text));
+}
+
+}  // namespace foretell

@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include "foretell/error.h"
+#include "foretell/runtime.h"
+
+namespace foretell {
+namespace {
+
+TEST(RuntimeSpec, ReadsWhatItWrites) {
+  for (const char* text :
+       {"eager", "compile", "compile,reduce-overhead", "compile,max-autotune",
+        "compile,max-autotune-no-cudagraphs,budget=0.5", "onnxruntime",
+        "onnxruntime,level=basic,search=heuristic,arena=exact", "tensorrt",
+        "tensorrt,int8,sparse"}) {
+    EXPECT_EQ(ToString(ParseRuntime("--runtime", text)), text);
+  }
+  EXPECT_EQ(ToString(RuntimeSpec{}), "eager");
+}
+
+TEST(RuntimeSpec, RefusesEverythingElse) {
+  for (const char* text :
+       {"", "inductor", "eager,int8", "compile,", "compile,budget=2",
+        "compile,budget=nan", "compile,int8", "compile,max-autotunes",
+        "onnxruntime,level=most", "onnxruntime,search=", "tensorrt,arena=exact",
+        "tensorrt,fp4"}) {
+    SCOPED_TRACE(text);
+    EXPECT_THROW(ParseRuntime("--runtime", text), Error);
+  }
+}
+
+}  // namespace
+}  // namespace foretell
