@@ -17,14 +17,12 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "foretell/error.h"
 #include "frontends/sandboxed_messages.h"
 #include "frontends/torchscript/archive.h"
 #include "frontends/torchscript/torchscript_program.h"
 #include "src/core/failure.h"
-#include "src/core/files.h"
 #include "src/core/units.h"
 #include "src/sandbox/worker.h"
 

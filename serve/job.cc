@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <utility>
 
 #include "src/core/failure.h"
 #include "src/core/parse_json.h"

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <optional>
 #include <utility>
 
 #include "foretell/error.h"

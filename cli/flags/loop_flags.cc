@@ -4,7 +4,6 @@
 
 #include <map>
 #include <optional>
-#include <string>
 
 #include "cli/flags/defaulted_flag.h"
 #include "cli/flags/number_checks.h"

@@ -14,7 +14,6 @@
 #include "cli/flags/open_model.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/progress_bar.h"
-#include "foretell/frontends.h"
 #include "foretell/zoo.h"
 #include "src/core/failure.h"
 #include "src/core/files.h"

@@ -6,10 +6,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <utility>
 
-#include "foretell/error.h"
 #include "src/core/failure.h"
 #include "src/core/printable.h"
 

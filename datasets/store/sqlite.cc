@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string_view>

@@ -9,7 +9,6 @@
 
 #include "datasets/store/checksum.h"
 #include "datasets/store/rows.h"
-#include "datasets/store/schema.h"
 #include "foretell/error.h"
 #include "src/core/failure.h"
 #include "src/core/parse_json.h"

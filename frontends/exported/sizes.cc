@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
-#include <string>
 
 #include "src/core/failure.h"
 #include "src/core/numbers.h"

@@ -14,7 +14,6 @@
 #include <set>
 #include <utility>
 
-#include "foretell/error.h"
 #include "frontends/onnx/literals.h"
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/reader/constants.h"

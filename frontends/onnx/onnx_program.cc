@@ -7,7 +7,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "foretell/frontends.h"
 #include "frontends/onnx/evaluator.h"
 #include "frontends/onnx/fusion/fuse.h"
 #include "frontends/onnx/onnx_program.h"

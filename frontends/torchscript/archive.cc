@@ -9,7 +9,6 @@
 #include "frontends/torchscript/constants.h"
 #include "frontends/torchscript/pickle_check.h"
 #include "src/core/failure.h"
-#include "src/core/files.h"
 #include "src/core/units.h"
 
 namespace foretell::torchscript {

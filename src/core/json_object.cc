@@ -1,7 +1,5 @@
 #include "src/core/json_object.h"
 
-#include <fmt/core.h>
-
 #include <cmath>
 #include <utility>
 

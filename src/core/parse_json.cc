@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstddef>
 #include <utility>
 #include <vector>
 

@@ -3,10 +3,8 @@
 #include <fmt/core.h>
 
 #include <optional>
-#include <string>
 
 #include "src/core/failure.h"
-#include "src/core/json_fields.h"
 #include "src/features/node_costs.h"
 
 namespace foretell::learned {

@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>
-#include <utility>
 
 #include "src/core/failure.h"
 #include "src/program/optimizer_constants.h"

@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <utility>
 
 #include "foretell/error.h"
 #include "src/core/failure.h"

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "src/core/failure.h"
-#include "src/core/json_fields.h"
 #include "src/network/weights.h"
 #include "training/fit/fit_info.h"
 #include "training/fit/predict_samples.h"

@@ -18,13 +18,10 @@
 #include <numeric>
 #include <string>
 #include <tuple>
-#include <vector>
 
-#include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/roi.h"
-#include "frontends/onnx/ops/window.h"
 #include "src/core/checked.h"
 #include "src/core/numbers.h"
 

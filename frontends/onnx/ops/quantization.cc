@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/cast.h"
 #include "frontends/onnx/ops/convolution.h"

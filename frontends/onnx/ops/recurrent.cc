@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "foretell/graph.h"
-#include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/recurrent.h"
