@@ -51,7 +51,7 @@ IntegerRange RangeOf(const NodeContext& ctx, at::ScalarType type) {
     case at::kInt2:
       return {-2, 1};
     default:
-      ctx.Fail(ErrorCode::kUnsupported, "{}{}", "quantization to ",
+      ctx.Fail(ErrorCode::kUnsupported, "quantization to {}",
                c10::toString(type));
   }
 }
@@ -237,7 +237,7 @@ void LowerQLinearMatMul(NodeContext& ctx) {
   const at::Tensor a = ctx.Tensor(0);
   const at::Tensor y_zero = ctx.Tensor(7);
   if (IsSmallFloat(a.scalar_type()) || IsSmallFloat(y_zero.scalar_type())) {
-    ctx.Fail(ErrorCode::kUnsupported, "{}{}", "matrices of ",
+    ctx.Fail(ErrorCode::kUnsupported, "matrices of {}",
              c10::toString(a.scalar_type()));
   }
   const at::Tensor product =
