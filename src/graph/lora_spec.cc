@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "foretell/error.h"
 #include "foretell/lora.h"
+#include "src/core/failure.h"
 #include "src/core/name_table.h"
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
@@ -142,10 +142,10 @@ std::string_view MisfitOf(const LoraSpec& spec) {
   std::vector<std::string> keys;
   for (const LoraKey& key : kLoraKeys) keys.emplace_back(key.usage);
   keys.erase(keys.begin(), keys.begin() + 2);
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} '{}': {}; expected r=16,targets=q_proj|v_proj, a "
-                          "rank from 1 and a regular expression, and any of {}",
-                          flag, text, problem, Joined(keys)));
+  throw InvalidArgument(
+      "{} '{}': {}; expected r=16,targets=q_proj|v_proj, a rank from 1 and a "
+      "regular expression, and any of {}",
+      flag, text, problem, Joined(keys));
 }
 
 }  // namespace

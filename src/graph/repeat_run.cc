@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/graph/copy_calls.h"
 #include "src/graph/recompute_plan.h"
 
@@ -223,20 +223,17 @@ OperatorGraph AddBatches(const OperatorGraph& graph, const RepeatedRun& run,
   const int further = batches - kTracedBatches;
   const std::int64_t each = run.end - run.last;
   if (each * further > kMostNodes) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format("--accumulate {} makes {} operators of {} for each batch, "
-                    "at most {} are predicted; the memory is that of "
-                    "--accumulate {}",
-                    batches, each * further, each, kMostNodes, kTracedBatches));
+    throw Unsupported(
+        "--accumulate {} makes {} operators of {} for each batch, at most {} "
+        "are predicted; the memory is that of --accumulate {}",
+        batches, each * further, each, kMostNodes, kTracedBatches);
   }
   std::optional<OperatorGraph> repeated = RepeatRun(graph, run, further);
   if (repeated) return *std::move(repeated);
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("--accumulate {}: the operators of a batch are not "
-                          "those of the one before; the largest that is "
-                          "predicted is --accumulate {}",
-                          batches, kTracedBatches));
+  throw Unsupported(
+      "--accumulate {}: the operators of a batch are not those of the one "
+      "before; the largest that is predicted is --accumulate {}",
+      batches, kTracedBatches);
 }
 
 }  // namespace foretell

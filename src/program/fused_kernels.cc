@@ -1,13 +1,11 @@
 #include "src/program/fused_kernels.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
 #include "src/program/liger.h"
 #include "src/program/operand_checks.h"
@@ -48,10 +46,6 @@ constexpr KernelName kKernelNames[] = {
 };
 /// With a number after it.
 constexpr std::string_view kChunked = "chunked-cross-entropy:";
-
-[[noreturn]] void RefuseKernels(const std::string& message) {
-  throw Error(ErrorCode::kInvalidArgument, message);
-}
 
 /// One of the last dimension, with a weight.
 bool RunRmsNorm(torch::jit::Stack& stack, std::size_t first) {
@@ -114,10 +108,9 @@ void FusedKernelScope::Add(const std::string& name) {
     const auto chunks =
         ParseNumber<int>(std::string_view(name).substr(kChunked.size()));
     if (!chunks || *chunks < 2) {
-      RefuseKernels(
-          fmt::format("kernels '{}': expected a number of at least 2 "
-                      "after the colon",
-                      name));
+      throw InvalidArgument(
+          "kernels '{}': expected a number of at least 2 after the colon",
+          name);
     }
     chunks_ = *chunks;
     choice.kernels = Bit(FusedKernel::kChunkedCrossEntropy);
@@ -129,8 +122,8 @@ void FusedKernelScope::Add(const std::string& name) {
       for (const KernelName& one : kKernelNames) {
         known += std::string(one.name) + ", ";
       }
-      RefuseKernels(
-          fmt::format("kernels '{}': expected {}{}N", name, known, kChunked));
+      throw InvalidArgument("kernels '{}': expected {}{}N", name, known,
+                            kChunked);
     }
     choice.kernels = row->kernels;
   }
@@ -141,10 +134,9 @@ void FusedKernelScope::Add(const std::string& name) {
 void FusedKernelScope::RequireFits(const TraceOptions& options) const {
   if (choices_.empty()) return;
   if (options.device != TraceDevice::kMeta) {
-    RefuseKernels(
-        fmt::format("kernels '{}' run on GPUs only: they are not "
-                    "traced on the CPU",
-                    options.loop.kernels));
+    throw InvalidArgument(
+        "kernels '{}' run on GPUs only: they are not traced on the CPU",
+        options.loop.kernels);
   }
   const ParallelSpec& parallel = options.loop.parallel;
   // They make gradients in the forward pass, long before DDP sends them.
@@ -152,8 +144,8 @@ void FusedKernelScope::RequireFits(const TraceOptions& options) const {
   if (parallel.kind == ParallelKind::kTensor ||
       (parallel.kind != ParallelKind::kOneGpu && early_gradients &&
        !ShardsParameters(parallel))) {
-    RefuseKernels(fmt::format("kernels '{}' are not predicted with {}",
-                              options.loop.kernels, ToString(parallel)));
+    throw InvalidArgument("kernels '{}' are not predicted with {}",
+                          options.loop.kernels, ToString(parallel));
   }
 }
 
@@ -181,11 +173,11 @@ bool FusedKernelScope::Intercept(const c10::OperatorHandle& op,
 void FusedKernelScope::RequireUse() const {
   for (const Choice& choice : choices_) {
     if (!must_be_used_ || (choice.kernels & used_) != 0) continue;
-    RefuseKernels(fmt::format(
+    throw InvalidArgument(
         "kernels '{}' replace nothing: of a file they replace the operators "
         "rms_norm and cross_entropy_loss, of the zoo what its LLaMA-like "
         "networks run",
-        choice.name));
+        choice.name);
   }
 }
 

@@ -1,12 +1,10 @@
 #include "src/program/quantized_layers.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/program/name_pattern.h"
 #include "src/program/weighted_operators.h"
 
@@ -78,10 +76,10 @@ std::set<std::string> LayersToQuantize(const OperatorGraph& graph,
     if (!is_kept) names.insert(readers.name);
   }
   if (!names.empty()) return names;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--quantize {}: the network has no linear layer to "
-                          "quantize, except its last",
-                          ToString(spec)));
+  throw InvalidArgument(
+      "--quantize {}: the network has no linear layer to quantize, except its "
+      "last",
+      ToString(spec));
 }
 
 }  // namespace foretell

@@ -1,13 +1,11 @@
 #include "foretell/trace.h"
 
+#include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/cpu/Utils.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/util/Exception.h>
 #include <fmt/core.h>
@@ -22,6 +20,7 @@
 
 #include "foretell/error.h"
 #include "src/core/checked.h"
+#include "src/core/failure.h"
 #include "src/core/libtorch_message.h"
 #include "src/core/name_table.h"
 #include "src/core/text.h"
@@ -72,32 +71,29 @@ void RequireParallelFits(const TraceOptions& options) {
   const ParallelSpec& spec = options.loop.parallel;
   if (spec.kind == ParallelKind::kOneGpu) return;
   if (options.run.mode != Mode::kTraining && !SharesInference(spec)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: only training steps are shared by GPUs, and "
-                            "of inference those of tp:N",
-                            ToString(spec)));
+    throw InvalidArgument(
+        "{}: only training steps are shared by GPUs, and of inference those of "
+        "tp:N",
+        ToString(spec));
   }
   const bool divides =
       ShardsParameters(spec) || spec.kind == ParallelKind::kTensor;
   if (divides && options.run.optimizer == Optimizer::kMuon) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: Muon multiplies whole matrices, which is not "
-                            "modelled with parameters that GPUs share",
-                            ToString(spec)));
+    throw InvalidArgument(
+        "{}: Muon multiplies whole matrices, which is not modelled with "
+        "parameters that GPUs share",
+        ToString(spec));
   }
   const TrainingLoop& loop = options.loop;
   if (!ShardsParameters(spec) && spec.kind != ParallelKind::kPipeline) return;
   const bool adds_up = loop.accumulation > 1 && !ShardsParameters(spec);
   if (adds_up || loop.late_zero_grad ||
       !DropsGradients(loop, options.run.torch)) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "{}: gradients that are {}filled with zeros "
-            "(PyTorch's default before 2.0) or kept during the "
-            "forward pass are not modelled with {}",
-            ToString(spec), adds_up ? "added up over batches, " : "",
-            ShardsParameters(spec) ? "sharded parameters" : "a pipeline"));
+    throw InvalidArgument(
+        "{}: gradients that are {}filled with zeros (PyTorch's default before "
+        "2.0) or kept during the forward pass are not modelled with {}",
+        ToString(spec), adds_up ? "added up over batches, " : "",
+        ShardsParameters(spec) ? "sharded parameters" : "a pipeline");
   }
 }
 
@@ -108,34 +104,32 @@ void RequireQuantizable(const TraceOptions& options) {
   if (loop.quantize == QuantizeSpec{}) return;
   const std::string flag = "--quantize " + ToString(loop.quantize);
   if (options.device != TraceDevice::kMeta) {
-    throw Error(ErrorCode::kInvalidArgument,
-                flag + ": a trace on the CPU computes with the weights");
+    throw InvalidArgument("{}: a trace on the CPU computes with the weights",
+                          flag);
   }
   if (options.run.mode == Mode::kTraining && loop.lora == LoraSpec{} &&
       loop.trainable.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                flag +
-                    ": quantized weights have no gradients; --lora trains "
-                    "adapters, --trainable other parameters");
+    throw InvalidArgument(
+        "{}: quantized weights have no gradients; --lora trains adapters, "
+        "--trainable other parameters",
+        flag);
   }
 }
 
 void RequireLoopFits(const TrainingLoop& loop) {
   if (loop.optimizer_in_backward &&
       (loop.accumulation > 1 || loop.parallel != ParallelSpec{})) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "an optimizer that steps in the backward pass is modelled on "
-                "one GPU and without accumulation of gradients");
+    throw InvalidArgument(
+        "an optimizer that steps in the backward pass is modelled on one GPU "
+        "and without accumulation of gradients");
   }
   if (loop.offload_activations && loop.parallel != ParallelSpec{}) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "saved tensors on the host are modelled on one GPU");
+    throw InvalidArgument("saved tensors on the host are modelled on one GPU");
   }
   if (loop.accumulation >= 1) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("gradients of {} batches are added up, expected at "
-                          "least 1",
-                          loop.accumulation));
+  throw InvalidArgument(
+      "gradients of {} batches are added up, expected at least 1",
+      loop.accumulation);
 }
 
 /// "lengths of the file's example: 512 of ids.1 and labels.1 …", or nothing.
@@ -838,21 +832,17 @@ Trace TraceProgram(const Program& program,
         std::string_view(error.what()).starts_with(program.name());
     throw named ? error : WithContext(program.name(), error);
   } catch (const c10::NotImplementedError& error) {
-    throw Error(ErrorCode::kUnsupported,
-                program.name() + ": " +
-                    LibTorchMessage(error.what_without_backtrace()));
+    throw Unsupported("{}: {}", program.name(),
+                      LibTorchMessage(error.what_without_backtrace()));
   } catch (const c10::Error& error) {
-    throw Error(ErrorCode::kInvalidArgument,
-                program.name() + ": " +
-                    LibTorchMessage(error.what_without_backtrace()));
+    throw InvalidArgument("{}: {}", program.name(),
+                          LibTorchMessage(error.what_without_backtrace()));
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCode::kUnsupported,
-                program.name() +
-                    ": tracing it needs more memory than it may "
-                    "have");
+    throw Unsupported("{}: tracing it needs more memory than it may have",
+                      program.name());
   } catch (const std::exception& error) {
-    throw Error(ErrorCode::kInvalidArgument,
-                program.name() + ": " + LibTorchMessage(error.what()));
+    throw InvalidArgument("{}: {}", program.name(),
+                          LibTorchMessage(error.what()));
   }
 }
 
