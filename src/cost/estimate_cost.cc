@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "foretell/cost.h"
 #include "src/cost/host_time.h"
@@ -10,6 +11,7 @@
 #include "src/cost/launched_step.h"
 #include "src/cost/machine.h"
 #include "src/cost/power.h"
+#include "src/cost/runtime_dispatch.h"
 #include "src/cost/timelines.h"
 #include "src/kernels/constants.h"
 #include "src/kernels/kernels.h"
@@ -243,6 +245,8 @@ cost::LaunchedStep cost::LaunchStep(const OperatorGraph& graph,
             ? 0
             : foretell::DispatchUs(graph, node, options));
   }
+  step.dispatch_us =
+      RuntimeDispatchUs(graph, options, std::move(step.dispatch_us));
   return step;
 }
 
