@@ -1,5 +1,6 @@
 #include "src/runtime/tensorrt/engine_types.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace foretell::runtime {
@@ -16,19 +17,24 @@ std::vector<bool> Int8Storages(const OperatorGraph& graph,
   const auto storage_of = [&](ValueId id) {
     return Place(graph.value(id).storage);
   };
+  const auto mark_weight = [&](NodeId id) {
+    const std::vector<ValueId>& inputs = graph.node(id).inputs;
+    if (inputs.size() < 2 || !plan.is_constant[Place(inputs[1])] ||
+        graph.value(inputs[1]).type.shape.size() < kMatrixRank) {
+      return;
+    }
+    is_int8[storage_of(inputs[1])] = true;
+  };
   for (const Layer& layer : plan.layers) {
     for (const NodeId id : layer.nodes) {
       for (const ValueId output : graph.node(id).outputs) {
         is_int8[storage_of(output)] = true;
       }
     }
-    if (layer.anchor == kNone || layer.kind == LayerKind::kAttention) continue;
-    const std::vector<ValueId>& inputs = graph.node(layer.anchor).inputs;
-    if (inputs.size() < 2 || !plan.is_constant[Place(inputs[1])] ||
-        graph.value(inputs[1]).type.shape.size() < kMatrixRank) {
-      continue;
+    if (layer.kind == LayerKind::kProduct) mark_weight(layer.anchor);
+    if (layer.kind == LayerKind::kSiblings) {
+      std::ranges::for_each(layer.nodes, mark_weight);
     }
-    is_int8[storage_of(inputs[1])] = true;
   }
   for (const ValueId id : graph.inputs()) is_int8[storage_of(id)] = false;
   for (const ValueId id : graph.outputs()) is_int8[storage_of(id)] = false;

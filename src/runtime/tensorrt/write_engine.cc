@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "src/graph/copy_calls.h"
@@ -51,6 +52,7 @@ class EngineWriter {
         storage_of_(graph.storages().size(), kNone),
         reads_image_(graph.values().size(), false) {
     builder_.SetParameterElements(graph.ParameterElements());
+    for (const Value& value : graph.values()) names_.insert(value.name);
     for (const Node& node : graph.nodes()) {
       if (node.kind != OpKind::kConvolution) continue;
       for (const ValueId id : node.inputs) reads_image_[At(id)] = true;
@@ -74,6 +76,12 @@ class EngineWriter {
     GraphInfo info = graph.info();
     info.runtime = spec;
     return info;
+  }
+
+  /// `name` with what makes it another than those of the graph.
+  std::string NewName(std::string name) {
+    while (!names_.insert(name).second) name += "+";
+    return name;
   }
 
   const Node& NodeOf(NodeId id) const { return graph_.node(id); }
@@ -259,7 +267,9 @@ class EngineWriter {
     const StorageId storage =
         builder_.AddStorage(type.Bytes(), TensorRole::kActivation, first.scope);
     const NodeId added = builder_.AddNode(std::move(spec));
-    const ValueId whole = builder_.AddResult(added, {}, type, storage);
+    const ValueId whole = builder_.AddResult(
+        added, NewName(graph_.value(first.outputs.front()).name), type,
+        storage);
     std::int64_t start = 0;
     for (const NodeId id : layer.nodes) {
       const ValueId output = NodeOf(id).outputs.front();
@@ -293,7 +303,7 @@ class EngineWriter {
         type.shape.front() += part.shape.front();
       }
     }
-    while (!names_.insert(name).second) name += "+";
+    name = NewName(std::move(name));
     const StorageId storage =
         builder_.AddStorage(type.Bytes(), TensorRole::kParameter, name);
     return builder_.AddSource(name, type, storage);
@@ -310,8 +320,8 @@ class EngineWriter {
          .inputs = {id},
          .attributes = {{"dim0", std::int64_t{-2}}, {"dim1", std::int64_t{-1}}},
          .scope = scope});
-    return builder_.AddResult(view, {}, std::move(type), value.storage,
-                              Transposed(value));
+    return builder_.AddResult(view, NewName(value.name), std::move(type),
+                              value.storage, Transposed(value));
   }
 
   void WriteAttention(const Layer& layer) {
@@ -340,7 +350,7 @@ class EngineWriter {
   std::vector<ValueId> value_of_;      ///< By value of the graph.
   std::vector<StorageId> storage_of_;  ///< By storage of the graph.
   std::vector<bool> reads_image_;      ///< By value: a convolution reads it.
-  std::unordered_set<std::string> names_;  ///< Of stacked weights.
+  std::unordered_set<std::string> names_;  ///< Taken.
 };
 
 }  // namespace
