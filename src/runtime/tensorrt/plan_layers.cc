@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "src/runtime/tensorrt/constant_values.h"
+#include "src/runtime/tensorrt/layer_parts.h"
 
 // TensorRT's builder fuses layers before it times kernels for them ("Types of
 // Layer Fusion" and "PointWise Fusion" of NVIDIA's TensorRT documentation,
@@ -33,48 +33,6 @@
 
 namespace foretell::runtime {
 namespace {
-
-enum class Part : std::uint8_t { kOther, kFree, kPointwise, kRows, kProduct };
-
-constexpr OpKind kPointwiseKinds[] = {OpKind::kBatchNorm,
-                                      OpKind::kRelu,
-                                      OpKind::kGelu,
-                                      OpKind::kSilu,
-                                      OpKind::kSigmoid,
-                                      OpKind::kTanh,
-                                      OpKind::kHardActivation,
-                                      OpKind::kAdd,
-                                      OpKind::kOtherActivation,
-                                      OpKind::kSubtract,
-                                      OpKind::kMultiply,
-                                      OpKind::kDivide,
-                                      OpKind::kElementwise,
-                                      OpKind::kCompare,
-                                      OpKind::kSelect,
-                                      OpKind::kCast};
-
-bool Contains(std::span<const OpKind> kinds, OpKind kind) {
-  return std::ranges::find(kinds, kind) != kinds.end();
-}
-
-Part PartOf(const OperatorGraph& graph, const Node& node) {
-  if (IsFreeLayer(graph, node)) return Part::kFree;
-  if (node.outputs.size() != 1 || node.inputs.empty()) return Part::kOther;
-  if (Contains(kPointwiseKinds, node.kind)) return Part::kPointwise;
-  switch (node.kind) {
-    case OpKind::kLayerNorm:
-    case OpKind::kRmsNorm:
-    case OpKind::kSoftmax:
-      return Part::kRows;
-    case OpKind::kConvolution:
-    case OpKind::kTransposedConvolution:
-    case OpKind::kLinear:
-    case OpKind::kMatmul:
-      return Part::kProduct;
-    default:
-      return Part::kOther;
-  }
-}
 
 class Planner {
  public:
@@ -191,12 +149,12 @@ class Planner {
 
   void Place(NodeId id) {
     const Node& node = graph_.node(id);
-    switch (PartOf(graph_, node)) {
-      case Part::kPointwise:
+    switch (LayerPartOf(graph_, node)) {
+      case LayerPart::kPointwise:
         return PlacePointwise(id, node);
-      case Part::kRows:
+      case LayerPart::kRows:
         return PlaceRows(id, node);
-      case Part::kProduct:
+      case LayerPart::kProduct:
         return PlaceProduct(id, node);
       default:
         break;
@@ -214,7 +172,7 @@ class Planner {
       reader = SoleReader(graph_.node(reader).outputs.front());
     }
     return reader != kNone &&
-           PartOf(graph_, graph_.node(reader)) == Part::kRows;
+           LayerPartOf(graph_, graph_.node(reader)) == LayerPart::kRows;
   }
 
   bool Accepts(const Layer& layer, ValueId through, const Node& node) const {
@@ -364,18 +322,6 @@ class Planner {
 };
 
 }  // namespace
-
-bool IsFreeLayer(const OperatorGraph& graph, const Node& node) {
-  constexpr OpKind kKinds[] = {OpKind::kView, OpKind::kCopy, OpKind::kCast,
-                               OpKind::kDropout, OpKind::kPad};
-  if (!Contains(kKinds, node.kind) || node.inputs.empty()) return false;
-  if (node.target.ends_with('_') && node.kind != OpKind::kView) return false;
-  return std::ranges::all_of(node.outputs, [&](ValueId output) {
-    return std::ranges::any_of(node.inputs, [&](ValueId input) {
-      return graph.value(input).storage == graph.value(output).storage;
-    });
-  });
-}
 
 EnginePlan PlanLayers(const OperatorGraph& graph) {
   return Planner(graph).Plan();

@@ -35,10 +35,6 @@ struct EnginePlan {
   std::vector<Layer> layers;  ///< In the order in which they run.
 };
 
-/// True for an operator that only gives another shape, type or name to memory
-/// that exists.
-bool IsFreeLayer(const OperatorGraph& graph, const Node& node);
-
 /// How TensorRT divides the inference of `graph` into kernels. plan_layers.cc
 /// has the rules.
 EnginePlan PlanLayers(const OperatorGraph& graph);

@@ -8,37 +8,11 @@
 
 #include "src/graph/copy_calls.h"
 #include "src/graph/strides.h"
+#include "src/runtime/tensorrt/engine_strides.h"
 #include "src/runtime/tensorrt/engine_types.h"
 
 namespace foretell::runtime {
 namespace {
-
-constexpr std::size_t kImageRank = 4;
-
-/// Strides of images whose channels lie side by side.
-Strides ImageStrides(const Shape& shape) {
-  return {shape[1] * shape[2] * shape[3], 1, shape[1] * shape[3], shape[1]};
-}
-
-bool MakesImages(const Node& node) {
-  switch (node.kind) {
-    case OpKind::kConvolution:
-    case OpKind::kTransposedConvolution:
-    case OpKind::kMaxPool:
-    case OpKind::kAveragePool:
-    case OpKind::kUpsample:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// Strides of `value` with its last two dimensions exchanged.
-Strides Transposed(const Value& value) {
-  Strides strides = StridesOf(value);
-  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-  return strides;
-}
 
 class EngineWriter {
  public:
@@ -321,7 +295,7 @@ class EngineWriter {
          .attributes = {{"dim0", std::int64_t{-2}}, {"dim1", std::int64_t{-1}}},
          .scope = scope});
     return builder_.AddResult(view, NewName(value.name), std::move(type),
-                              value.storage, Transposed(value));
+                              value.storage, TransposedStrides(value));
   }
 
   void WriteAttention(const Layer& layer) {
