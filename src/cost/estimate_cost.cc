@@ -111,7 +111,7 @@ struct BoundTimes {
 double AddKernel(const Kernel& kernel, const Machine& machine, NodeCost& node,
                  BoundTimes& bounds) {
   const KernelTime time = cost::TimeAtClock(kernel, machine);
-  const double us = time.Us();
+  const double us = time.Us() * machine.kernel_factor;
   const auto count = static_cast<double>(kernel.count);
   node.gpu_us += count * us;
   node.flops += count * 2 * static_cast<double>(kernel.macs);
@@ -195,8 +195,11 @@ void AddTotals(const Machine& machine, const Timelines& timelines,
   }
 }
 
-CostEstimate EstimateOn(const cost::LaunchedStep& step, const Machine& machine,
+CostEstimate EstimateOn(const cost::LaunchedStep& step, Machine machine,
                         const cost::LinkSpeeds& links) {
+  if (step.engine) {
+    machine.kernel_factor = cost::EngineFactor(*step.engine, *machine.device);
+  }
   std::span<const Kernel> rest = step.kernels;
   CostEstimate result;
   result.link_gb_s = links.Main();
@@ -241,7 +244,8 @@ cost::LaunchedStep cost::LaunchStep(const OperatorGraph& graph,
   LaunchedStep step{.kernels = ExpandKernels(graph, options.run),
                     .dispatch_us = {},
                     .further = FurtherDispatch(options),
-                    .links = LinkUses(graph)};
+                    .links = LinkUses(graph),
+                    .engine = EngineTraitsOf(graph)};
   const std::vector<bool> varying = VaryingValues(graph);
   for (const Node& node : graph.nodes()) {
     step.dispatch_us.push_back(
