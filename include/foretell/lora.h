@@ -17,12 +17,19 @@ enum class AdapterMethod : std::uint8_t {
   kLora,
   kIa3,   ///< A vector that scales the layer's result, or its input.
   kVera,  ///< Vectors around two frozen matrices that all layers share.
+  kLoHa,  ///< The elementwise product of two matrices of low rank.
+  kLoKr,  ///< The Kronecker product of two matrices.
+  kOft,   ///< Rotations of blocks of the layer's input.
+  kBoft,  ///< A rotation of the whole input, made of blocks.
 };
 
-/// Adapters trained instead of the weights, as peft.LoraConfig, IA3Config and
-/// VeraConfig have them and get_peft_model makes them.
+/// Adapters trained instead of the weights, as peft.LoraConfig, IA3Config,
+/// VeraConfig, LoHaConfig, LoKrConfig, OFTConfig and BOFTConfig have them and
+/// get_peft_model makes them.
 struct LoraSpec {
-  int rank = 0;  ///< 0: no adapters, or those of kIa3, which have none.
+  /// Of kOft and kBoft the number of blocks. 0: no adapters, those of kIa3,
+  /// which have none, or those of blocks of size `block`.
+  int rank = 0;
   /// Regular expression (RE2) that matches part of the names of the adapted
   /// layers' weights.
   std::string targets = {};
@@ -44,6 +51,9 @@ struct LoraSpec {
   /// Regular expression of those targets of kIa3 whose inputs are scaled
   /// (feedforward_modules); empty: none.
   std::string feedforward = {};
+  int block = 0;      ///< Size of a block of kOft and kBoft; 0: by `rank`.
+  int factor = -1;    ///< LoKr's decompose_factor; -1: near the square root.
+  bool both = false;  ///< LoKr's decompose_both.
 
   bool operator==(const LoraSpec&) const = default;
 };
@@ -52,11 +62,12 @@ struct LoraSpec {
 std::string ToString(const LoraSpec& spec);
 
 /// Reads what ToString writes, in any order, and the keys alpha=A and rslora,
-/// which change no cost. A comma separates keys only where a lower-case word
-/// follows, up to the end or to a further comma or '=': others belong to an
-/// expression (`h.{1,2}`). Keys must fit the method: IA3 has neither rank nor
-/// dropout nor biases, only LoRA has DoRA. Throws Error(kInvalidArgument) that
-/// begins with `flag` and lists the keys.
+/// which change no cost, and method=vera for vera. A comma separates keys only
+/// where a lower-case word follows, up to the end or to a further comma or '=':
+/// others belong to an expression (`h.{1,2}`). Keys must fit the method: IA3
+/// has no rank, OFT and BOFT either a rank or a block, only LoRA and VeRA have
+/// dropout, only LoRA has DoRA. Throws Error(kInvalidArgument) that begins with
+/// `flag` and lists the keys.
 LoraSpec ParseLora(std::string_view flag, std::string_view text);
 
 }  // namespace foretell

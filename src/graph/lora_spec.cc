@@ -14,6 +14,9 @@ namespace foretell {
 namespace {
 
 constexpr NameTable<3> kBiasNames = {"none", "all", "lora_only"};
+/// In the order of AdapterMethod.
+constexpr NameTable<7> kMethodNames = {"lora", "ia3", "vera", "loha",
+                                       "lokr", "oft", "boft"};
 
 template <typename T>
 bool Assign(const std::optional<T>& value, T& field) {
@@ -21,8 +24,10 @@ bool Assign(const std::optional<T>& value, T& field) {
   return value.has_value();
 }
 
-bool ReadRank(std::string_view value, LoraSpec& spec) {
-  return Assign(ParseNumber<int>(value), spec.rank) && spec.rank >= 1;
+/// A whole number from 1.
+template <int LoraSpec::*field>
+bool ReadCount(std::string_view value, LoraSpec& spec) {
+  return Assign(ParseNumber<int>(value), spec.*field) && spec.*field >= 1;
 }
 
 bool ReadDropout(std::string_view value, LoraSpec& spec) {
@@ -48,7 +53,7 @@ struct LoraKey {
 };
 
 constexpr LoraKey kLoraKeys[] = {
-    {"r=16", &ReadRank},
+    {"r=16", &ReadCount<&LoraSpec::rank>},
     {"targets=q_proj|v_proj",
      [](std::string_view value, LoraSpec& spec) {
        spec.targets = value;
@@ -73,6 +78,13 @@ constexpr LoraKey kLoraKeys[] = {
     {"dora", [](std::string_view, LoraSpec& spec) { return spec.dora = true; }},
     {"rslora", [](std::string_view, LoraSpec&) { return true; }},
     {"kbit", [](std::string_view, LoraSpec& spec) { return spec.kbit = true; }},
+    {"method=loha",
+     [](std::string_view value, LoraSpec& spec) {
+       return Assign(FindIn<AdapterMethod>(kMethodNames, value), spec.method);
+     }},
+    {"block=32", &ReadCount<&LoraSpec::block>},
+    {"factor=8", &ReadCount<&LoraSpec::factor>},
+    {"both", [](std::string_view, LoraSpec& spec) { return spec.both = true; }},
     {"vera", &ReadMethod<AdapterMethod::kVera>},
     {"ia3", &ReadMethod<AdapterMethod::kIa3>},
     {"feedforward=down_proj",
@@ -121,18 +133,43 @@ bool ReadWord(std::string_view word, LoraSpec& spec) {
   return row->read(has_value ? word.substr(key.size() + 1) : "", spec);
 }
 
+bool Rotates(const LoraSpec& spec) {
+  return spec.method == AdapterMethod::kOft ||
+         spec.method == AdapterMethod::kBoft;
+}
+
+/// Why rank and block do not fit the method; empty if they do.
+std::string_view RankMisfitOf(const LoraSpec& spec) {
+  if (spec.method == AdapterMethod::kIa3) {
+    return spec.rank > 0 ? "ia3 has no r" : "";
+  }
+  if (Rotates(spec)) {
+    const bool has_one = (spec.rank == 0) != (spec.block == 0);
+    return has_one ? ""
+                   : "oft and boft have either r, blocks, or block, a size";
+  }
+  return spec.rank == 0 ? "r is missing" : "";
+}
+
 /// Why the keys do not fit together; empty if they do.
 std::string_view MisfitOf(const LoraSpec& spec) {
-  const bool is_ia3 = spec.method == AdapterMethod::kIa3;
+  using enum AdapterMethod;
+  const bool has_dropout = spec.method == kLora || spec.method == kVera;
   if (spec.targets.empty()) return "targets is missing";
-  if (is_ia3 && spec.rank > 0) return "ia3 has no r";
-  if (!is_ia3 && spec.rank == 0) return "r is missing";
-  if (is_ia3 && (spec.dropout > 0 || spec.bias != TrainedBiases::kNoBias)) {
-    return "ia3 has neither dropout nor bias";
+  const std::string_view misfit = RankMisfitOf(spec);
+  if (!misfit.empty()) return misfit;
+  if (!has_dropout && spec.dropout > 0)
+    return "only lora and vera have dropout";
+  if (!has_dropout && !Rotates(spec) && spec.bias != TrainedBiases::kNoBias) {
+    return "ia3, loha and lokr have no bias";
   }
-  if (!is_ia3 && !spec.feedforward.empty()) return "feedforward needs ia3";
-  if (spec.dora && spec.method != AdapterMethod::kLora) {
-    return "ia3 and vera have no dora";
+  if (spec.method != kIa3 && !spec.feedforward.empty()) {
+    return "feedforward needs ia3";
+  }
+  if (spec.dora && spec.method != kLora) return "only lora has dora";
+  if (!Rotates(spec) && spec.block > 0) return "block needs oft or boft";
+  if (spec.method != kLoKr && (spec.factor > 0 || spec.both)) {
+    return "factor and both need lokr";
   }
   return "";
 }
@@ -164,8 +201,15 @@ std::string ToString(const LoraSpec& spec) {
   }
   if (spec.dora) text += ",dora";
   if (spec.kbit) text += ",kbit";
-  if (spec.method == AdapterMethod::kVera) text += ",vera";
-  if (spec.method == AdapterMethod::kIa3) text += ",ia3";
+  const bool is_word =
+      spec.method == AdapterMethod::kVera || spec.method == AdapterMethod::kIa3;
+  if (spec.method != AdapterMethod::kLora) {
+    text += fmt::format(
+        ",{}{}", is_word ? "" : "method=", NameIn(kMethodNames, spec.method));
+  }
+  if (spec.block > 0) text += fmt::format(",block={}", spec.block);
+  if (spec.factor > 0) text += fmt::format(",factor={}", spec.factor);
+  if (spec.both) text += ",both";
   if (!spec.feedforward.empty()) text += ",feedforward=" + spec.feedforward;
   return text;
 }
