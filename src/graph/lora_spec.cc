@@ -15,8 +15,9 @@ namespace {
 
 constexpr NameTable<3> kBiasNames = {"none", "all", "lora_only"};
 /// In the order of AdapterMethod.
-constexpr NameTable<7> kMethodNames = {"lora", "ia3", "vera", "loha",
-                                       "lokr", "oft", "boft"};
+constexpr NameTable<10> kMethodNames = {"lora",    "ia3",   "vera", "loha",
+                                        "lokr",    "oft",   "boft", "prompt",
+                                        "ptuning", "prefix"};
 
 template <typename T>
 bool Assign(const std::optional<T>& value, T& field) {
@@ -84,6 +85,8 @@ constexpr LoraKey kLoraKeys[] = {
      }},
     {"block=32", &ReadCount<&LoraSpec::block>},
     {"factor=8", &ReadCount<&LoraSpec::factor>},
+    {"tokens=20", &ReadCount<&LoraSpec::tokens>},
+    {"hidden=1024", &ReadCount<&LoraSpec::hidden>},
     {"both", [](std::string_view, LoraSpec& spec) { return spec.both = true; }},
     {"vera", &ReadMethod<AdapterMethod::kVera>},
     {"ia3", &ReadMethod<AdapterMethod::kIa3>},
@@ -151,10 +154,32 @@ std::string_view RankMisfitOf(const LoraSpec& spec) {
   return spec.rank == 0 ? "r is missing" : "";
 }
 
+/// The same of virtual tokens, which have nothing of an adapter's layers.
+std::string_view TokensMisfitOf(const LoraSpec& spec) {
+  const LoraSpec allowed = {.type = spec.type,
+                            .save = spec.save,
+                            .kbit = spec.kbit,
+                            .method = spec.method,
+                            .tokens = spec.tokens,
+                            .hidden = spec.hidden};
+  if (spec.method < AdapterMethod::kPrompt) {
+    return "tokens needs prompt, ptuning or prefix";
+  }
+  if (spec != allowed) {
+    return "virtual tokens have no key except hidden, type, save and kbit";
+  }
+  return spec.hidden > 0 && spec.method == AdapterMethod::kPrompt
+             ? "hidden needs ptuning or prefix"
+             : "";
+}
+
 /// Why the keys do not fit together; empty if they do.
 std::string_view MisfitOf(const LoraSpec& spec) {
   using enum AdapterMethod;
   const bool has_dropout = spec.method == kLora || spec.method == kVera;
+  if (spec.tokens > 0) return TokensMisfitOf(spec);
+  if (spec.method >= kPrompt) return "tokens is missing";
+  if (spec.hidden > 0) return "hidden needs ptuning or prefix";
   if (spec.targets.empty()) return "targets is missing";
   const std::string_view misfit = RankMisfitOf(spec);
   if (!misfit.empty()) return misfit;
@@ -188,30 +213,36 @@ std::string_view MisfitOf(const LoraSpec& spec) {
 }  // namespace
 
 std::string ToString(const LoraSpec& spec) {
-  if (spec == LoraSpec{}) return "";
-  std::string text = spec.rank == 0 ? "" : fmt::format("r={},", spec.rank);
-  text += "targets=" + spec.targets;
-  if (spec.dropout > 0) text += fmt::format(",dropout={}", spec.dropout);
-  if (spec.type != DType::kF32) {
-    text += fmt::format(",type={}", DTypeName(spec.type));
-  }
-  if (!spec.save.empty()) text += ",save=" + spec.save;
+  std::vector<std::string> words;
+  const auto add = [&words](std::string_view key, const auto& value) {
+    words.push_back(fmt::format("{}={}", key, value));
+  };
+  const auto add_count = [&](std::string_view key, int count) {
+    if (count > 0) add(key, count);
+  };
+  add_count("r", spec.rank);
+  if (!spec.targets.empty()) add("targets", spec.targets);
+  if (spec.dropout > 0) add("dropout", spec.dropout);
+  if (spec.type != DType::kF32) add("type", DTypeName(spec.type));
+  if (!spec.save.empty()) add("save", spec.save);
   if (spec.bias != TrainedBiases::kNoBias) {
-    text += fmt::format(",bias={}", NameIn(kBiasNames, spec.bias));
+    add("bias", NameIn(kBiasNames, spec.bias));
   }
-  if (spec.dora) text += ",dora";
-  if (spec.kbit) text += ",kbit";
-  const bool is_word =
-      spec.method == AdapterMethod::kVera || spec.method == AdapterMethod::kIa3;
-  if (spec.method != AdapterMethod::kLora) {
-    text += fmt::format(
-        ",{}{}", is_word ? "" : "method=", NameIn(kMethodNames, spec.method));
+  if (spec.dora) words.emplace_back("dora");
+  if (spec.kbit) words.emplace_back("kbit");
+  const std::string_view method = NameIn(kMethodNames, spec.method);
+  if (method == "vera" || method == "ia3") {
+    words.emplace_back(method);
+  } else if (method != "lora") {
+    add("method", method);
   }
-  if (spec.block > 0) text += fmt::format(",block={}", spec.block);
-  if (spec.factor > 0) text += fmt::format(",factor={}", spec.factor);
-  if (spec.both) text += ",both";
-  if (!spec.feedforward.empty()) text += ",feedforward=" + spec.feedforward;
-  return text;
+  if (!spec.feedforward.empty()) add("feedforward", spec.feedforward);
+  add_count("block", spec.block);
+  add_count("factor", spec.factor);
+  if (spec.both) words.emplace_back("both");
+  add_count("tokens", spec.tokens);
+  add_count("hidden", spec.hidden);
+  return Joined(words, ",");
 }
 
 LoraSpec ParseLora(std::string_view flag, std::string_view text) {
