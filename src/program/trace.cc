@@ -49,6 +49,7 @@
 #include "src/program/torch_state.h"
 #include "src/program/train_only.h"
 #include "src/program/training_loss.h"
+#include "src/program/virtual_tokens.h"
 #include "src/program/weight_warnings.h"
 #include "src/runtime/lower.h"
 
@@ -223,6 +224,7 @@ struct TracedStep {
   std::vector<BoundInput> inputs;
   TraceOptions options;
   std::int64_t batch = 1;  ///< Of the whole step.
+  std::string kept = {};   ///< Weight of the last layer, not in 8 bits.
 };
 
 TracedStep SplitBatch(const std::vector<BoundInput>& inputs,
@@ -246,18 +248,24 @@ TracedStep SplitBatch(const std::vector<BoundInput>& inputs,
 class Tracer {
  public:
   /// `quantized`: names of the parameters that options.loop.quantize is for.
+  /// `places`: of the virtual tokens of options.loop.lora.
   Tracer(const Program& program, const TracedStep& step,
-         std::set<std::string> quantized)
+         std::set<std::string> quantized,
+         std::optional<PromptPlaces> places = {})
       : program_(program),
         inputs_(step.inputs),
         options_(step.options),
         batch_(step.batch),
         quantized_names_(std::move(quantized)),
+        places_(std::move(places)),
         precision_(UncastPrecision(step.options.run)),
         device_(step.options.device == TraceDevice::kMeta ? at::kMeta
                                                           : at::kCPU),
         recorder_(Info(), device_) {
     MakeInstance();
+    for (const NamedTensor& parameter : instance_->Parameters()) {
+      if (parameter.name == step.kept) FusedKernelScope::Keep(parameter.tensor);
+    }
     MakeInputs();
   }
 
@@ -454,13 +462,25 @@ class Tracer {
     if (!loop.trainable.empty()) TrainOnly(loop.trainable, *instance_);
     if (loop.lora == LoraSpec{}) return;
     const UnrecordedScope unrecorded(TensorRole::kParameter);
-    adapters_.emplace(loop.lora, *instance_, !loop.trainable.empty());
+    const bool keeps_trained = !loop.trainable.empty();
+    if (places_) {
+      tokens_.emplace(loop.lora, *places_, *instance_, keeps_trained);
+    } else {
+      adapters_.emplace(loop.lora, *instance_, keeps_trained);
+    }
     std::int64_t elements = program_.parameter_elements();
-    for (const NamedTensor& parameter : adapters_->parameters()) {
+    for (const NamedTensor& parameter : AddedParameters()) {
       recorder_.AddSource(parameter.name, parameter.tensor);
       elements += parameter.tensor.numel();
     }
     recorder_.SetParameterElements(elements);
+  }
+
+  /// Those of adapters or of virtual tokens.
+  std::vector<NamedTensor> AddedParameters() const {
+    if (tokens_) return tokens_->parameters();
+    if (adapters_) return adapters_->parameters();
+    return {};
   }
 
   bool trains() const { return options_.run.mode == Mode::kTraining; }
@@ -582,10 +602,8 @@ class Tracer {
   /// Those of the program, then those of its adapters.
   std::vector<at::Tensor> TrainableTensors() const {
     std::vector<NamedTensor> parameters = instance_->Parameters();
-    if (adapters_) {
-      parameters.insert(parameters.end(), adapters_->parameters().begin(),
-                        adapters_->parameters().end());
-    }
+    const std::vector<NamedTensor> added = AddedParameters();
+    parameters.insert(parameters.end(), added.begin(), added.end());
     std::vector<at::Tensor> tensors;
     for (const NamedTensor& parameter : parameters) {
       if (parameter.tensor.requires_grad()) tensors.push_back(parameter.tensor);
@@ -621,6 +639,7 @@ class Tracer {
     DropInputGradients();
     Enter(Phase::kForward, TensorRole::kActivation);
     at::Tensor loss = ForwardAndLoss(outputs);
+    if (tokens_) tokens_->EndForward();
     if (options_.loop.loss_in_function) Return(outputs);
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     if (cleared != nullptr) Clear(*cleared);
@@ -735,6 +754,7 @@ class Tracer {
   const TraceOptions& options_;
   const std::int64_t batch_;
   const std::set<std::string> quantized_names_;
+  const std::optional<PromptPlaces> places_;
   const Precision precision_;  ///< Of what autocast leaves alone.
   c10::DeviceType device_;
   // Before all tensors, so that it outlives them when a run throws.
@@ -743,6 +763,7 @@ class Tracer {
   std::vector<at::Tensor> tensors_;
   std::optional<QuantizedWeights> quantized_;
   std::optional<LoraAdapters> adapters_;
+  std::optional<VirtualTokens> tokens_;  ///< Instead of adapters.
   std::optional<OffloadedStep> offloaded_;
   std::vector<at::Tensor> tables_;    ///< Weights of embeddings.
   std::int64_t paged_bytes_ = 0;      ///< Of optimizer states.
@@ -754,22 +775,46 @@ class Tracer {
   std::vector<parallel::TrainedParameter> trained_;  ///< In the last step.
 };
 
+/// A forward pass without options.loop and gradients. Its products read the
+/// matrices themselves, not their casts.
+OperatorGraph PlainPass(const Program& program,
+                        const std::vector<BoundInput>& inputs,
+                        const TraceOptions& options) {
+  TraceOptions plain = options;
+  plain.loop = {};
+  plain.run.mode = Mode::kInference;
+  plain.run.grad_mode = false;
+  plain.run.precision = UncastPrecision(options.run);
+  plain.run.autocast = false;
+  return Tracer(program, SplitBatch(inputs, plain), {}).Run().graph;
+}
+
 /// Names of the parameters that a trace with `options` quantizes, from a
 /// forward pass without it.
 std::set<std::string> NamesToQuantize(const Program& program,
                                       const std::vector<BoundInput>& inputs,
                                       const TraceOptions& options) {
   if (options.loop.quantize == QuantizeSpec{}) return {};
-  TraceOptions plain = options;
-  plain.loop = {};
-  plain.run.mode = Mode::kInference;
-  plain.run.grad_mode = false;
-  // Products read the matrices themselves, not their casts.
-  plain.run.precision = UncastPrecision(options.run);
-  plain.run.autocast = false;
-  return LayersToQuantize(
-      Tracer(program, SplitBatch(inputs, plain), {}).Run().graph,
-      options.loop.quantize);
+  return LayersToQuantize(PlainPass(program, inputs, options),
+                          options.loop.quantize);
+}
+
+/// Where the virtual tokens of a training step with `options` go; empty without
+/// them.
+std::optional<PromptPlaces> PlacesOfTokens(
+    const Program& program, const std::vector<BoundInput>& inputs,
+    const TraceOptions& options) {
+  const LoraSpec& lora = options.loop.lora;
+  const bool trains = options.run.mode == Mode::kTraining;
+  if (!trains || !HasVirtualTokens(lora)) return std::nullopt;
+  if (lora.method == AdapterMethod::kPrefix &&
+      !options.loop.recompute.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--lora {}: PEFT refuses prefix tuning with "
+                            "checkpointed blocks",
+                            ToString(lora)));
+  }
+  return PromptPlacesOf(PlainPass(program, inputs, options), lora);
 }
 
 }  // namespace
@@ -821,9 +866,17 @@ Trace TraceProgram(const Program& program,
     RequireQuantizable(options);
     const std::set<std::string> quantized =
         NamesToQuantize(program, inputs, options);
+    const std::optional<PromptPlaces> places =
+        PlacesOfTokens(program, inputs, options);
+    const bool has_float8 = HasFloat8(options.loop);
+    const std::string kept =
+        has_float8 ? LastLayer(PlainPass(program, inputs, options)) : "";
     const FusedKernelScope kernels(options);
-    const TracedStep step = SplitBatch(inputs, options);
-    Trace trace = Tracer(program, step, quantized).Run();
+    TracedStep step = SplitBatch(
+        places ? WithVirtualTokens(inputs, *places, options.loop.lora) : inputs,
+        options);
+    step.kept = kept;
+    Trace trace = Tracer(program, step, quantized, places).Run();
     trace.inputs = inputs;
     kernels.RequireUse();
     return trace;
