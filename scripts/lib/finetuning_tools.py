@@ -93,7 +93,7 @@ def module(network, half):
     config = transformers.AutoConfig.for_model(c.pop("model_type"), **c)
     with torch.device("meta"):
         return transformers.AutoModelForCausalLM.from_config(
-            config, torch_dtype={"bf16": torch.bfloat16, "fp16": torch.float16,
+            config, dtype={"bf16": torch.bfloat16, "fp16": torch.float16,
                                  "fp32": torch.float32}[half])
 
 
@@ -152,6 +152,7 @@ class Tool:
     package: str
     figure: str
     ask: Callable
+    own: str = ""  # The source of its authors' rows.
 
     def is_here(self):
         try:
@@ -162,8 +163,8 @@ class Tool:
 
 
 TOOLS = (
-    Tool("fitcheck-llm", "fitcheck", PROCESS, ask_fitcheck),
-    Tool("vramcalc", "vramcalc", ALLOCATED, ask_vramcalc),
+    Tool("fitcheck-llm", "fitcheck", PROCESS, ask_fitcheck, "fitcheck"),
+    Tool("vramcalc", "vramcalc", ALLOCATED, ask_vramcalc, "vramcalc"),
     Tool("torch-kitsune", "kitsune", PROCESS, ask_kitsune),
     Tool("accelerate estimate-memory", "accelerate", ALLOCATED, ask_accelerate),
     Tool("DeepSpeed's estimator", "deepspeed", ALLOCATED, ask_deepspeed),
