@@ -41,7 +41,6 @@ constexpr TypeDefaults kTypeDefaults[] = {
                   "tie_word_embeddings": true})"},
     {"mamba2", R"({"expand": 2, "conv_kernel": 4, "state_size": 128,
                    "head_dim": 64, "num_heads": 128, "n_groups": 8})"},
-    {"nemotron_h", R"({"mamba_ssm_cache_dtype": "float32"})"},
     {"olmo3", R"({"sliding_window": 4096, "sliding_window_pattern": 4})"},
     {"qwen3_next",
      R"({"full_attention_interval": 4, "head_dim": 256,

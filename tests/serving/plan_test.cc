@@ -87,16 +87,19 @@ TEST(PlanServing, WindowsStopGrowing) {
             5.0 * 16 * 4096 * (2048 + 6 * ((1023 + 2048 + 15) / 16 + 1)));
 }
 
-// Qwen3-Next: 34 blocks of 16 tokens, 544, hold the state of a layer; vLLM
-// prints the same.
+// Nemotron-Nano-9B-v2, states in 16 bits: vLLM has blocks of 672 tokens
+// (vllm-project/vllm#24280), 42 times 16, as the first that hold a state.
 TEST(PlanServing, BlocksOfHybridsHoldAState) {
+  const std::int64_t state = 2 * ((10240 + 2048) * 3 + 10240 * 128);
   const Decoder decoder = OfLayers(
-      {{.kind = Kind::kState, .layers = 36, .state_bytes = 1097728},
-       {.kind = Kind::kFull, .layers = 12, .heads = 2, .numbers = 512}});
+      {{.kind = Kind::kState, .layers = 27, .state_bytes = state},
+       {.kind = Kind::kFull, .layers = 4, .heads = 8, .numbers = 256}});
   const ServingPlan plan = PlanServing(decoder, {});
-  EXPECT_EQ(plan.block_tokens, 544);
-  EXPECT_EQ(plan.sequence_bytes, 36.0 * 1097728 + 12.0 * 2048 * 8192);
-  EXPECT_EQ(plan.allocated_bytes, 12.0 * 544 * 2048 * (16 + 3));
+  EXPECT_EQ(plan.block_tokens, 672);
+  EXPECT_EQ(plan.sequence_bytes,
+            27.0 * static_cast<double>(state) + 4.0 * 4096 * 8192);
+  // Four layers to a group: one of attention with 13 blocks, seven of states.
+  EXPECT_EQ(plan.allocated_bytes, 4.0 * 672 * 4096 * (13 + 7));
 }
 
 TEST(PlanServing, StatesAloneHaveNoBlocks) {

@@ -81,15 +81,16 @@ TEST(ReadDecoder, JambaHasAttentionInOneOfEightLayers) {
   EXPECT_EQ(decoder.layers[1].layers, 4);
 }
 
-// 128 heads of 64, 8 groups of 128: convolution in 16 bits, states in 32.
+// 128 heads of 80, 8 groups of 128: convolution in 16 bits, states in 32.
 TEST(ReadDecoder, NemotronListsItsLayersInLetters) {
   const Decoder decoder = Read(
       R"("model_type": "nemotron_h", "hybrid_override_pattern": "M-M*-",
-         "mamba_num_heads": 128, "mamba_head_dim": 64, "n_groups": 8,
-         "ssm_state_size": 128, "conv_kernel": 4)");
+         "mamba_num_heads": 128, "mamba_head_dim": 80, "n_groups": 8,
+         "ssm_state_size": 128, "conv_kernel": 4,
+         "mamba_ssm_cache_dtype": "float32")");
   EXPECT_EQ(decoder.layers[0].layers, 2);
   EXPECT_EQ(decoder.layers[0].state_bytes,
-            2 * (8192 + 2048) * 3 + 4 * 8192 * 128);
+            2 * (10240 + 2048) * 3 + 4 * 10240 * 128);
   EXPECT_EQ(decoder.layers[1].layers, 1);
 }
 
