@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "src/graph/recompute_plan.h"
 #include "src/parallel/step_rewriter.h"
 
 // FlatParamHandle (torch/distributed/fsdp/_flat_param.py, 2.13) concatenates a
@@ -14,34 +15,17 @@
 namespace foretell::parallel {
 namespace {
 
-/// The nodes that allocate and free a storage.
-struct Life {
-  NodeId birth = kNone;
-  NodeId death = kNone;
-
-  auto operator<=>(const Life&) const = default;
-};
-
 /// What storages of one tensor have in common.
 struct FlatTensor {
   std::size_t unit = 0;
   bool trained = false;
-  Life life;
+  NodeId birth = kNone;
+  NodeId death = kNone;
   std::int64_t element_bytes = 0;
   int ordinal = 0;  ///< Among those of its parameter that are equal so far.
 
   auto operator<=>(const FlatTensor&) const = default;
 };
-
-std::vector<Life> StorageLives(const OperatorGraph& graph) {
-  std::vector<Life> lives(graph.storages().size());
-  for (const MemoryEvent& event : graph.events()) {
-    Life& life = lives[IndexOf(event.storage)];
-    (event.kind == MemoryEvent::Kind::kAllocate ? life.birth : life.death) =
-        event.node;
-  }
-  return lives;
-}
 
 /// By parameter.
 std::vector<std::size_t> UnitsOf(const StepFacts& facts,
@@ -62,7 +46,7 @@ FlatShards::FlatShards(const OperatorGraph& graph, const StepFacts& facts,
     : leaders_(graph.storages().size()), parts_(graph.storages().size()) {
   std::iota(leaders_.begin(), leaders_.end(), 0);
   if (spec.kind != ParallelKind::kFsdp1) return;
-  const std::vector<Life> lives = StorageLives(graph);
+  const std::vector<StorageLife> lives = StorageLives(graph);
   const std::vector<std::size_t> unit_of = UnitsOf(facts, units);
   std::map<std::pair<ParameterIndex, FlatTensor>, int> equal;
   std::map<FlatTensor, StorageId> found;
@@ -78,7 +62,8 @@ FlatShards::FlatShards(const OperatorGraph& graph, const StepFacts& facts,
     if (elements == 0 || bytes < elements || bytes % elements != 0) continue;
     FlatTensor tensor = {.unit = unit_of[IndexOf(index)],
                          .trained = parameter.gradient != kNone,
-                         .life = lives[IndexOf(id)],
+                         .birth = lives[IndexOf(id)].birth,
+                         .death = lives[IndexOf(id)].death,
                          .element_bytes = bytes / elements};
     tensor.ordinal = equal[{index, tensor}]++;
     const StorageId leader = found.try_emplace(tensor, id).first->second;
