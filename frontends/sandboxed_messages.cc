@@ -218,8 +218,8 @@ void Exchange(auto& io, Is<TraceOutput> auto& output) {
 void Exchange(auto& io, Is<ParallelSpec> auto& spec) {
   io(spec.kind, spec.gpus, spec.replicas, spec.bucket_view, spec.blocks,
      spec.vocabulary, spec.float_shards, spec.reduce, spec.reentrant,
-     spec.orig_params, spec.schedule, spec.stages_per_gpu, spec.micro_batches,
-     spec.split, spec.data, spec.copies);
+     spec.orig_params, spec.cpu_offload, spec.schedule, spec.stages_per_gpu,
+     spec.micro_batches, spec.split, spec.data, spec.copies);
 }
 
 void Exchange(auto& io, Is<TrainingLoop> auto& loop) {

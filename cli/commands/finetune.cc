@@ -102,9 +102,6 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
     model.chose_precision = true;
   }
   loop.loss_in_function = true;
-  if (loop.recompute.empty() && !options.no_checkpointing) {
-    loop.recompute = "auto";
-  }
   if (loop.quantize == QuantizeSpec{} && !method.weights.empty()) {
     loop.quantize = ParseQuantize("--quantize", method.weights);
   }
@@ -112,6 +109,11 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
     loop.lora = ParseLora(
         "--lora", fmt::format("r=16,targets={}{}", recipes::kBlockLayers,
                               method.for_kbit ? ",kbit" : ""));
+  }
+  // PEFT refuses prefixes with checkpointing.
+  if (loop.recompute.empty() && !options.no_checkpointing &&
+      loop.lora.method != AdapterMethod::kPrefix) {
+    loop.recompute = "auto";
   }
   return model;
 }

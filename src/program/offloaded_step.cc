@@ -120,12 +120,4 @@ void OffloadedStep::ZeroGrad() {
   }
 }
 
-std::int64_t OffloadedStep::host_bytes() const {
-  std::int64_t bytes = 0;
-  for (const at::Tensor& parameter : parameters_) {
-    bytes += (2 + states_) * static_cast<std::int64_t>(parameter.nbytes());
-  }
-  return bytes;
-}
-
 }  // namespace foretell

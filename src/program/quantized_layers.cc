@@ -54,18 +54,37 @@ void NoteReads(const OperatorGraph& graph, NodeId id,
   }
 }
 
-}  // namespace
-
-std::set<std::string> LayersToQuantize(const OperatorGraph& graph,
-                                       const QuantizeSpec& spec) {
+std::map<StorageId, MatrixReaders> ReadMatrices(const OperatorGraph& graph) {
   std::map<StorageId, MatrixReaders> matrices = MatricesOf(graph);
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     NoteReads(graph, id, matrices);
   }
+  return matrices;
+}
+
+NodeId LastProduct(const std::map<StorageId, MatrixReaders>& matrices) {
   NodeId last = kNone;
   for (const auto& [storage, readers] : matrices) {
     last = std::max(last, readers.last_product);
   }
+  return last;
+}
+
+}  // namespace
+
+std::string LastLayer(const OperatorGraph& graph) {
+  const std::map<StorageId, MatrixReaders> matrices = ReadMatrices(graph);
+  const NodeId last = LastProduct(matrices);
+  for (const auto& [storage, readers] : matrices) {
+    if (last != kNone && readers.last_product == last) return readers.name;
+  }
+  return "";
+}
+
+std::set<std::string> LayersToQuantize(const OperatorGraph& graph,
+                                       const QuantizeSpec& spec) {
+  const std::map<StorageId, MatrixReaders> matrices = ReadMatrices(graph);
+  const NodeId last = LastProduct(matrices);
   std::optional<NamePattern> skipped;
   if (!spec.skip.empty()) skipped.emplace(spec.skip);
   std::set<std::string> names;

@@ -31,6 +31,7 @@
 #include "src/program/operator_call.h"
 #include "src/program/perform.h"
 #include "src/program/quantized_weights.h"
+#include "src/program/virtual_tokens.h"
 
 namespace foretell {
 namespace {
@@ -70,7 +71,8 @@ void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
   const bool inside =
       current_recorder != nullptr && current_recorder->is_inside();
-  if (!inside && (LoraAdapters::Intercept(op, *stack) ||
+  if (!inside && (VirtualTokens::Intercept(op, *stack) ||
+                  LoraAdapters::Intercept(op, *stack) ||
                   QuantizedWeights::Intercept(op, *stack) ||
                   FusedKernelScope::Intercept(op, *stack))) {
     return;

@@ -1,10 +1,10 @@
 #include "foretell/trace.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/cpu/Utils.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/util/Exception.h>
@@ -28,6 +28,7 @@
 #include "src/graph/collective.h"
 #include "src/graph/recompute_blocks.h"
 #include "src/graph/repeat_run.h"
+#include "src/parallel/accumulate_shards.h"
 #include "src/parallel/offload_activations.h"
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
@@ -48,6 +49,7 @@
 #include "src/program/torch_state.h"
 #include "src/program/train_only.h"
 #include "src/program/training_loss.h"
+#include "src/program/virtual_tokens.h"
 #include "src/program/weight_warnings.h"
 #include "src/runtime/lower.h"
 
@@ -85,13 +87,13 @@ void RequireParallelFits(const TraceOptions& options) {
   }
   const TrainingLoop& loop = options.loop;
   if (!ShardsParameters(spec) && spec.kind != ParallelKind::kPipeline) return;
-  if (loop.accumulation > 1 || loop.late_zero_grad ||
+  const bool adds_up = loop.accumulation > 1 && !ShardsParameters(spec);
+  if (adds_up || loop.late_zero_grad ||
       !DropsGradients(loop, options.run.torch)) {
     throw InvalidArgument(
-        "{}: gradients that are added up over batches, filled with zeros "
-        "(PyTorch's default before 2.0) or kept during the forward pass are "
-        "not modelled with {}",
-        ToString(spec),
+        "{}: gradients that are {}filled with zeros (PyTorch's default before "
+        "2.0) or kept during the forward pass are not modelled with {}",
+        ToString(spec), adds_up ? "added up over batches, " : "",
         ShardsParameters(spec) ? "sharded parameters" : "a pipeline");
   }
 }
@@ -191,6 +193,25 @@ std::int64_t SentToHost(const OperatorGraph& graph) {
   return most;
 }
 
+/// Bytes that the host keeps for its optimizer: what it steps, else all shards
+/// that it sends, with gradients and states.
+std::int64_t HeldByHost(const OperatorGraph& graph) {
+  std::int64_t shards = 0;
+  std::int64_t stepped = 0;
+  std::int64_t states = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.target == kFromHost && node.phase == Phase::kForward) {
+      shards += graph.value(node.outputs.front()).type.Bytes();
+    }
+    if (node.target != kStepOnHost) continue;
+    const std::int64_t bytes = node.Int(
+        kBytesAttribute, graph.value(node.inputs.front()).type.Bytes());
+    stepped += bytes;
+    states += (1 + node.Int(kStatesAttribute, 0)) * bytes;
+  }
+  return std::max(shards, stepped) + states;
+}
+
 StepCode CodeOf(const TrainingLoop& loop, const TorchVersion& torch) {
   if (loop.fused) return StepCode::kFused;
   return UpdatesLists(loop, torch) ? StepCode::kLists : StepCode::kOneByOne;
@@ -203,6 +224,7 @@ struct TracedStep {
   std::vector<BoundInput> inputs;
   TraceOptions options;
   std::int64_t batch = 1;  ///< Of the whole step.
+  std::string kept = {};   ///< Weight of the last layer, not in 8 bits.
 };
 
 TracedStep SplitBatch(const std::vector<BoundInput>& inputs,
@@ -226,18 +248,24 @@ TracedStep SplitBatch(const std::vector<BoundInput>& inputs,
 class Tracer {
  public:
   /// `quantized`: names of the parameters that options.loop.quantize is for.
+  /// `places`: of the virtual tokens of options.loop.lora.
   Tracer(const Program& program, const TracedStep& step,
-         std::set<std::string> quantized)
+         std::set<std::string> quantized,
+         std::optional<PromptPlaces> places = {})
       : program_(program),
         inputs_(step.inputs),
         options_(step.options),
         batch_(step.batch),
         quantized_names_(std::move(quantized)),
+        places_(std::move(places)),
         precision_(UncastPrecision(step.options.run)),
         device_(step.options.device == TraceDevice::kMeta ? at::kMeta
                                                           : at::kCPU),
         recorder_(Info(), device_) {
     MakeInstance();
+    for (const NamedTensor& parameter : instance_->Parameters()) {
+      if (parameter.name == step.kept) FusedKernelScope::Keep(parameter.tensor);
+    }
     MakeInputs();
   }
 
@@ -408,32 +436,25 @@ class Tracer {
                         .gradient = recorder_.StorageOf(gradient)});
   }
 
-  /// The first one makes the gradients, the second ends what the first has left
-  /// (its results, for one), and every further one is like the third.
-  int TracedBatches() const { return std::min(options_.loop.accumulation, 3); }
+  bool AccumulatesShards() const {
+    return ShardsParameters(options_.loop.parallel);
+  }
+  int TracedBatches() const {
+    return AccumulatesShards()
+               ? 1
+               : std::min(options_.loop.accumulation, kTracedBatches);
+  }
 
   OperatorGraph WithFurtherBatches(OperatorGraph graph) const {
-    const int further = options_.loop.accumulation - TracedBatches();
-    if (options_.run.mode != Mode::kTraining || further == 0) return graph;
-    const std::int64_t each = batch_starts_[3] - batch_starts_[2];
-    constexpr std::int64_t kMostNodes = 2'000'000;
-    if (each * further > kMostNodes) {
-      throw Unsupported(
-          "--accumulate {} makes {} operators of {} for each batch, at most {} "
-          "are predicted; the memory is that of --accumulate 3",
-          options_.loop.accumulation, each * further, each, kMostNodes);
+    const int batches = options_.loop.accumulation;
+    if (!trains() || AccumulatesShards() || batches <= kTracedBatches) {
+      return graph;
     }
-    std::optional<OperatorGraph> repeated =
-        RepeatRun(graph,
-                  {.previous = batch_starts_[1],
-                   .last = batch_starts_[2],
-                   .end = batch_starts_[3]},
-                  further);
-    if (repeated) return *std::move(repeated);
-    throw Unsupported(
-        "--accumulate {}: the operators of a batch are not those of the one "
-        "before; the largest that is predicted is --accumulate 3",
-        options_.loop.accumulation);
+    return AddBatches(graph,
+                      {.previous = batch_starts_[1],
+                       .last = batch_starts_[2],
+                       .end = batch_starts_[3]},
+                      batches);
   }
 
   void ChooseTrained() {
@@ -441,13 +462,25 @@ class Tracer {
     if (!loop.trainable.empty()) TrainOnly(loop.trainable, *instance_);
     if (loop.lora == LoraSpec{}) return;
     const UnrecordedScope unrecorded(TensorRole::kParameter);
-    adapters_.emplace(loop.lora, *instance_, !loop.trainable.empty());
+    const bool keeps_trained = !loop.trainable.empty();
+    if (places_) {
+      tokens_.emplace(loop.lora, *places_, *instance_, keeps_trained);
+    } else {
+      adapters_.emplace(loop.lora, *instance_, keeps_trained);
+    }
     std::int64_t elements = program_.parameter_elements();
-    for (const NamedTensor& parameter : adapters_->parameters()) {
+    for (const NamedTensor& parameter : AddedParameters()) {
       recorder_.AddSource(parameter.name, parameter.tensor);
       elements += parameter.tensor.numel();
     }
     recorder_.SetParameterElements(elements);
+  }
+
+  /// Those of adapters or of virtual tokens.
+  std::vector<NamedTensor> AddedParameters() const {
+    if (tokens_) return tokens_->parameters();
+    if (adapters_) return adapters_->parameters();
+    return {};
   }
 
   bool trains() const { return options_.run.mode == Mode::kTraining; }
@@ -569,10 +602,8 @@ class Tracer {
   /// Those of the program, then those of its adapters.
   std::vector<at::Tensor> TrainableTensors() const {
     std::vector<NamedTensor> parameters = instance_->Parameters();
-    if (adapters_) {
-      parameters.insert(parameters.end(), adapters_->parameters().begin(),
-                        adapters_->parameters().end());
-    }
+    const std::vector<NamedTensor> added = AddedParameters();
+    parameters.insert(parameters.end(), added.begin(), added.end());
     std::vector<at::Tensor> tensors;
     for (const NamedTensor& parameter : parameters) {
       if (parameter.tensor.requires_grad()) tensors.push_back(parameter.tensor);
@@ -608,6 +639,7 @@ class Tracer {
     DropInputGradients();
     Enter(Phase::kForward, TensorRole::kActivation);
     at::Tensor loss = ForwardAndLoss(outputs);
+    if (tokens_) tokens_->EndForward();
     if (options_.loop.loss_in_function) Return(outputs);
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     if (cleared != nullptr) Clear(*cleared);
@@ -680,12 +712,14 @@ class Tracer {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
     }
     graph = parallel::Parallelize(graph, options_.loop.parallel, trained_);
+    if (trains() && AccumulatesShards()) {
+      graph = parallel::AccumulateShards(graph, options_.loop.accumulation);
+    }
     if (options_.loop.offload_activations && trains()) {
       graph = parallel::OffloadActivations(graph);
     }
     graph = runtime::Lower(graph, options_.run.runtime);
-    std::string host = HostWarning(offloaded_ ? offloaded_->host_bytes() : 0,
-                                   SentToHost(graph));
+    std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
     if (!host.empty()) warnings.push_back(std::move(host));
     for (std::string& warning : GradModeWarnings(graph)) {
       warnings.push_back(std::move(warning));
@@ -720,6 +754,7 @@ class Tracer {
   const TraceOptions& options_;
   const std::int64_t batch_;
   const std::set<std::string> quantized_names_;
+  const std::optional<PromptPlaces> places_;
   const Precision precision_;  ///< Of what autocast leaves alone.
   c10::DeviceType device_;
   // Before all tensors, so that it outlives them when a run throws.
@@ -728,6 +763,7 @@ class Tracer {
   std::vector<at::Tensor> tensors_;
   std::optional<QuantizedWeights> quantized_;
   std::optional<LoraAdapters> adapters_;
+  std::optional<VirtualTokens> tokens_;  ///< Instead of adapters.
   std::optional<OffloadedStep> offloaded_;
   std::vector<at::Tensor> tables_;    ///< Weights of embeddings.
   std::int64_t paged_bytes_ = 0;      ///< Of optimizer states.
@@ -739,22 +775,46 @@ class Tracer {
   std::vector<parallel::TrainedParameter> trained_;  ///< In the last step.
 };
 
+/// A forward pass without options.loop and gradients. Its products read the
+/// matrices themselves, not their casts.
+OperatorGraph PlainPass(const Program& program,
+                        const std::vector<BoundInput>& inputs,
+                        const TraceOptions& options) {
+  TraceOptions plain = options;
+  plain.loop = {};
+  plain.run.mode = Mode::kInference;
+  plain.run.grad_mode = false;
+  plain.run.precision = UncastPrecision(options.run);
+  plain.run.autocast = false;
+  return Tracer(program, SplitBatch(inputs, plain), {}).Run().graph;
+}
+
 /// Names of the parameters that a trace with `options` quantizes, from a
 /// forward pass without it.
 std::set<std::string> NamesToQuantize(const Program& program,
                                       const std::vector<BoundInput>& inputs,
                                       const TraceOptions& options) {
   if (options.loop.quantize == QuantizeSpec{}) return {};
-  TraceOptions plain = options;
-  plain.loop = {};
-  plain.run.mode = Mode::kInference;
-  plain.run.grad_mode = false;
-  // Products read the matrices themselves, not their casts.
-  plain.run.precision = UncastPrecision(options.run);
-  plain.run.autocast = false;
-  return LayersToQuantize(
-      Tracer(program, SplitBatch(inputs, plain), {}).Run().graph,
-      options.loop.quantize);
+  return LayersToQuantize(PlainPass(program, inputs, options),
+                          options.loop.quantize);
+}
+
+/// Where the virtual tokens of a training step with `options` go; empty without
+/// them.
+std::optional<PromptPlaces> PlacesOfTokens(
+    const Program& program, const std::vector<BoundInput>& inputs,
+    const TraceOptions& options) {
+  const LoraSpec& lora = options.loop.lora;
+  const bool trains = options.run.mode == Mode::kTraining;
+  if (!trains || !HasVirtualTokens(lora)) return std::nullopt;
+  if (lora.method == AdapterMethod::kPrefix &&
+      !options.loop.recompute.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--lora {}: PEFT refuses prefix tuning with "
+                            "checkpointed blocks",
+                            ToString(lora)));
+  }
+  return PromptPlacesOf(PlainPass(program, inputs, options), lora);
 }
 
 }  // namespace
@@ -806,9 +866,17 @@ Trace TraceProgram(const Program& program,
     RequireQuantizable(options);
     const std::set<std::string> quantized =
         NamesToQuantize(program, inputs, options);
+    const std::optional<PromptPlaces> places =
+        PlacesOfTokens(program, inputs, options);
+    const bool has_float8 = HasFloat8(options.loop);
+    const std::string kept =
+        has_float8 ? LastLayer(PlainPass(program, inputs, options)) : "";
     const FusedKernelScope kernels(options);
-    const TracedStep step = SplitBatch(inputs, options);
-    Trace trace = Tracer(program, step, quantized).Run();
+    TracedStep step = SplitBatch(
+        places ? WithVirtualTokens(inputs, *places, options.loop.lora) : inputs,
+        options);
+    step.kept = kept;
+    Trace trace = Tracer(program, step, quantized, places).Run();
     trace.inputs = inputs;
     kernels.RequireUse();
     return trace;
