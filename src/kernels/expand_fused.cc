@@ -58,7 +58,7 @@ std::int64_t LookedUp(const Expansion& expansion, const Node& node,
     if (!looks_up || call.inputs.front() != id || call.outputs.empty()) {
       return 0;
     }
-    elements += expansion.tensors.Elements(call.outputs.front());
+    elements += NumElements(expansion.tensors.ShapeOf(call.outputs.front()));
   }
   return elements;
 }
