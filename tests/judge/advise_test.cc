@@ -18,6 +18,7 @@ namespace foretell {
 namespace {
 
 using test::A100;
+using testing::AnyOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::Not;
