@@ -149,6 +149,7 @@ class DraftMaker {
 }  // namespace
 
 TensorId Draft::AddTensor(TensorType type, std::string name) {
+  if (name.empty()) name = "ort." + std::to_string(tensors.size());
   tensors.push_back({.name = std::move(name), .type = std::move(type)});
   return static_cast<TensorId>(tensors.size() - 1);
 }
