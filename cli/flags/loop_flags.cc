@@ -4,8 +4,8 @@
 
 #include <map>
 #include <optional>
-#include <string>
 
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/number_checks.h"
 
 namespace foretell::cli {
@@ -93,12 +93,10 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
   command.add_flag("--keep-result", loop.keep_result,
                    "Inference in a loop of y = net(x): the last result lives "
                    "until the next one exists");
-  command
-      .add_option("--accumulate", loop.accumulation,
-                  "Batches whose gradients are accumulated before the "
-                  "optimizer runs: forward and backward passes per step")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(command, "--accumulate", loop.accumulation,
+               "Batches whose gradients are accumulated before the optimizer "
+               "runs: forward and backward passes per step",
+               AboveZero());
   AddTrainedFlags(command, loop);
   command.add_option(
       "--recompute", loop.recompute,

@@ -10,9 +10,8 @@
 
 #include "frontends/torchscript/eager_calls.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/stack.h>
-#include <ATen/ops/alias.h>
-#include <ATen/ops/slice.h>
 #include <torch/csrc/jit/runtime/custom_operator.h>
 
 #include <algorithm>

@@ -179,6 +179,7 @@ void ExpandNode(Expansion& expansion, const Node& node, NodeId id) {
   if (IsFree(expansion.graph, node)) return;
   if (IsFloatCast(expansion, node)) return ExpandCast(expansion, node, id);
   const ExpandedNode expanded = {node, id, ReadOperands(expansion.graph, node)};
+  if (ExpandFused(expansion, expanded)) return;
   if (ExpandCalls(expansion, expanded)) return;
   if (ExpandLoss(expansion, expanded)) return;
   const LayoutEffect layout = ExpandLayout(expansion, expanded);

@@ -84,6 +84,15 @@ void ExpandBias(Expansion& expansion, const ExpandedNode& expanded,
 /// Emits the norm that the exporter folded into `convolution`.
 void ExpandFoldedNorm(Expansion& expansion, const Kernel& convolution);
 
+/// True for a product of a runtime other than eager that does further operators
+/// to its result: its calls, none of which is a product.
+bool HasEpilogue(const OperatorGraph& graph, const Node& node);
+
+/// Emits the one kernel of a node that another runtime made of several
+/// operators, and a product with its epilogue. False, and nothing done, for
+/// every other operator.
+bool ExpandFused(Expansion& expansion, const ExpandedNode& expanded);
+
 /// Emits the kernels of a loss that is computed element by element and then
 /// reduced. False, and nothing done, for every other operator.
 bool ExpandLoss(Expansion& expansion, const ExpandedNode& expanded);

@@ -35,6 +35,12 @@
 // what was reduced is converted back. FSDP1 converts gradients to the type of
 // the reduction in a tensor of their own, FSDP2 while it packs them.
 //
+// With CPUOffloadPolicy, or CPUOffload(offload_params=True), a GPU copies its
+// shards from the host before they are converted and gathered, and sends what
+// was reduced there, where the optimizer runs (FSDPParam.all_gather_inputs,
+// foreach_reduce; FlatParamHandle.pre_unshard, _offload_grad). Neither copy
+// outlives its unit.
+//
 // kZero2 is reshard_after_forward=False: what the forward pass gathered stays.
 //
 // Rows are split as torch.chunk does, so the first GPU, which is the one shown,
@@ -54,9 +60,27 @@ ShardedStep::ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
       whole_(facts_.parameters.size(), kNone),
       reduced_(facts_.parameters.size(), kNone) {}
 
+std::vector<NodeId> ShardedStep::Order() const {
+  std::vector<NodeId> order = StepRewriter::Order();
+  if (spec().cpu_offload) {
+    std::erase_if(order, [this](NodeId id) {
+      return graph().node(id).phase == Phase::kOptimizer;
+    });
+  }
+  return order;
+}
+
 std::optional<std::int64_t> ShardedStep::BytesOf(StorageId id) const {
   const ParameterIndex index = facts_.OwnerOf(id);
   const std::int64_t bytes = graph().storage(id).bytes;
+  if (spec().cpu_offload) {
+    const TensorRole role = graph().storage(id).role;
+    if (role == TensorRole::kOptimizerState ||
+        role == TensorRole::kOptimizerTemporary) {
+      return std::nullopt;
+    }
+    if (role == TensorRole::kParameter && index != kNone) return 0;
+  }
   if (index == kNone || At(index).gradient == id) return bytes;
   const TensorType& whole = sizes_.TypeOf(index);
   const std::int64_t elements = whole.NumElements();

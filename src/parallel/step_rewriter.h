@@ -77,6 +77,8 @@ class StepRewriter {
   virtual Attributes AttributesOf(NodeId id) const {
     return graph_.node(id).attributes;
   }
+  /// Of a result of a node that is being added, by its name in the graph.
+  virtual std::string NameNow(const std::string& name) const { return name; }
 
   const OperatorGraph& graph() const { return graph_; }
   const ParallelSpec& spec() const { return spec_; }

@@ -173,10 +173,11 @@ TEST(Recipe, TakesTheNumberOfGpusFromALauncher) {
       RecipeFrom({"training_args.json", "accelerate_fsdp.yaml"});
   EXPECT_EQ(LineOf(recipe),
             "--method full --batch 4 --optimizer adamw_bnb_8bit --autocast "
-            "--precision bf16 --recompute auto --parallel fsdp1:4");
-  EXPECT_EQ(LeftOut(recipe),
-            "neftune_noise_alpha=5, fsdp_config.fsdp_offload_params=true, "
-            "gradients of 2 batches in sharded parameters");
+            "--precision bf16 --recompute auto --parallel "
+            "fsdp1:4,cpu-offload");
+  EXPECT_EQ(
+      LeftOut(recipe),
+      "neftune_noise_alpha=5, gradients of 2 batches in sharded parameters");
 }
 
 TEST(Recipe, SaysThatShardsNeedGpus) {
