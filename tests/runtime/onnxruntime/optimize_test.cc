@@ -163,6 +163,37 @@ TEST(OptimizeForOnnxRuntime, WritesAttentionAsItsProducts) {
   EXPECT_EQ(graph.ForwardMacs(), 2 * 2 * 4 * 5 * 7 * 8);
 }
 
+/// By the rules of fusion_attention.py; a session alone leaves the products.
+TEST(OptimizeForOnnxRuntime, PacksProjectionsOfAttentionIfOptimizedBefore) {
+  std::string lines =
+      "%w = parameter f32[8,8]\n"
+      "%b = parameter f32[8]\n"
+      "%x = input f32[2,5,8]\n";
+  for (const std::string n : {"q", "k", "v"}) {
+    lines += "%l" + n + " = linear(%x, %w, %b) : f32[2,5,8]\n%h" + n +
+             " = view(%l" + n +
+             ") {size=[2, 5, 2, 4]} : f32[2,5,2,4] alias %l" + n + "\n%" + n +
+             " = transpose(%h" + n +
+             ") {dim0=1, dim1=2} : f32[2,2,5,4] strides=[40, 4, 8, 1] alias "
+             "%h" +
+             n + "\n";
+  }
+  lines +=
+      "%a = scaled_dot_product_attention(%q, %k, %v) {dropout_p=0.0, "
+      "is_causal=false, enable_gqa=false} : f32[2,2,5,4]\n"
+      "%t = transpose(%a) {dim0=1, dim1=2} : f32[2,5,2,4] strides=[40, 4, 20, "
+      "1] alias %a\n"
+      "%r = relu(%t) : f32[2,5,2,4]\n"
+      "output %r\n";
+  EXPECT_EQ(Remaining(lines, OrtLevel::kTransformers),
+            (Kinds{{"fused_elementwise+add+split_with_sizes_copy", 1},
+                   {"linear", 1},
+                   {"relu", 1},
+                   {"scaled_dot_product_attention", 1}}));
+  EXPECT_EQ(Remaining(lines, OrtLevel::kAll).at("linear"), 3);
+  EXPECT_EQ(Remaining(lines, OrtLevel::kAll).at("transpose_copy"), 4);
+}
+
 TEST(OptimizeForOnnxRuntime, ComputesWhatIsConstantOnce) {
   constexpr std::string_view kTable =
       "%w = parameter f32[4,8]\n"
