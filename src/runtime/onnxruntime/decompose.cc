@@ -44,7 +44,9 @@ class Decomposer {
   bool Rewrite(const DraftNode& node) {
     if (node.outputs.empty()) return false;
     const std::string& target = node.target;
-    if (target == "scaled_dot_product_attention") return Attend(node);
+    if (target == "scaled_dot_product_attention") {
+      return level_ < OrtLevel::kTransformers && Attend(node);
+    }
     if (target == "linear") return SplitBias(node);
     if (target == "hardswish") return Multiply(node, {"hardsigmoid"});
     if (target == "mish") return Multiply(node, {"softplus", "tanh"});

@@ -51,7 +51,8 @@ constexpr std::string_view kDropped[] = {
 /// Kinds whose recorded calls are their kernels.
 constexpr OpKind kOfCalls[] = {OpKind::kRecurrent, OpKind::kDetection,
                                OpKind::kFft,       OpKind::kOther,
-                               OpKind::kLoss,      OpKind::kInstanceNorm};
+                               OpKind::kLoss,      OpKind::kInstanceNorm,
+                               OpKind::kAttention};
 
 bool Contains(auto&& list, const auto& item) {
   return std::ranges::find(list, item) != std::ranges::end(list);
@@ -149,6 +150,7 @@ class DraftMaker {
 }  // namespace
 
 TensorId Draft::AddTensor(TensorType type, std::string name) {
+  if (name.empty()) name = "ort." + std::to_string(tensors.size());
   tensors.push_back({.name = std::move(name), .type = std::move(type)});
   return static_cast<TensorId>(tensors.size() - 1);
 }

@@ -15,7 +15,7 @@ using TensorId = std::int32_t;
 
 /// A tensor of ONNX: row-major unless it is a source.
 struct DraftTensor {
-  std::string name;  ///< Empty: a fresh number.
+  std::string name;
   TensorType type;
   /// Of an input or initializer: the tensor of the recorded graph. kNone: the
   /// result of a node, or folded.
@@ -54,6 +54,7 @@ struct Draft {
   bool IsConstant(TensorId id) const {
     return tensors[static_cast<std::size_t>(id)].constant;
   }
+  /// An empty name becomes "ort." and a number.
   TensorId AddTensor(TensorType type, std::string name = {});
 };
 

@@ -13,6 +13,9 @@ void FoldConstants(Draft& draft, bool all);
 /// `level`, as the operators that they consist of.
 void Decompose(Draft& draft, OrtLevel level);
 
+/// Keeps attention as one kernel, with its projections in one product.
+void FuseAttention(Draft& draft);
+
 /// Folds batch norms, and products and sums by channel, into convolutions.
 void FuseConvolutions(Draft& draft);
 
