@@ -50,8 +50,8 @@ output %d
 TEST(Predictor, RefusesProductsOfEightBitsBeforeAda) {
   const char* const text = R"(graph "network" batch=8
 %x = input f8[16,16]
-%s = input f32[]
-%a = _scaled_mm(%x, weight f8[16,16], %s, %s) : bf16[16,16]
+%w = parameter f8[16,16]
+%a = _scaled_mm(%x, %w) : bf16[16,16]
 output %a
 )";
   try {
