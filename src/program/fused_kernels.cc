@@ -209,7 +209,7 @@ void FusedKernelScope::Keep(const at::Tensor& weight) {
 bool FusedKernelScope::IsKept(const torch::jit::Stack& stack,
                               std::size_t first) const {
   const at::Tensor& weight = stack[first + 1].toTensor();
-  return !weight.requires_grad() || !IsFloat8Layer(weight) ||
+  return !weight.is_leaf() || !IsFloat8Layer(weight) ||
          weight.storage().unsafeGetStorageImpl() == kept_;
 }
 
