@@ -31,6 +31,7 @@ constexpr char kChain[] = R"(graph "chain" mode=training
 %c = exp(%b) : f32[64,64]
 %d = mm(%c, %v) : f32[64,64]
 %e = sum(%d) : f32[]
+phase backward
 %ge = ones_like(%e) : f32[] backward_temporary
 %gd = expand(%ge) {size=[64, 64]} : f32[64,64] strides=[0, 0] alias %ge
 %gc = mm(%gd, %v) : f32[64,64] backward_temporary
@@ -80,6 +81,7 @@ TEST(Partition, ComputesAgainInTheBackwardPass) {
 %b = sin(%a) : f32[64,64]
 %c = exp(%b) : f32[64,64]
 %e = sum(%c) : f32[]
+phase backward
 %ge = ones_like(%e) : f32[] backward_temporary
 %gc = expand(%ge) {size=[64, 64]} : f32[64,64] strides=[0, 0] alias %ge
 %gb = mul(%gc, %c) : f32[64,64] backward_temporary
@@ -107,6 +109,7 @@ TEST(ExposeSaved, MakesAMaskAResultOfItsOperator) {
 %x = input f32[8]
 %mask = saved bool[8]
 %y = dropout(%x) {p=0.5, train=true} : f32[8]
+phase backward
 %g = ones_like(%y) : f32[8] backward_temporary
 %gx = native_dropout_backward(%g, %mask) {scale=2} : f32[8] backward_temporary
 output %y
