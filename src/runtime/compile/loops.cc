@@ -144,14 +144,21 @@ class LoopLowering {
                                                : LoopKind::kExtern;
   }
 
-  static LoopKind WindowKind(const Node& node) {
+  /// Elements of the window of a pooling; 1 of every other operator.
+  static std::int64_t WindowOf(const Node& node) {
+    if (!IsOneOf(kWindowKinds, node.kind)) return 1;
     std::vector<std::int64_t> window = node.Ints("kernel_size", {});
     if (window.size() == 1) window.push_back(window.front());
     std::int64_t elements = 1;
     for (const std::int64_t extent : window) elements *= extent;
+    return elements;
+  }
+
+  static LoopKind WindowKind(const Node& node) {
     const bool is_plain = node.target.find("3d") == std::string::npos &&
                           node.target.find("adaptive") == std::string::npos;
-    return is_plain && !window.empty() && elements <= kMostWindow
+    return is_plain && node.FindAttribute("kernel_size") != nullptr &&
+                   WindowOf(node) <= kMostWindow
                ? LoopKind::kPointwise
                : LoopKind::kExtern;
   }
@@ -236,7 +243,7 @@ class LoopLowering {
     for (const ValueId input : node.inputs) AddInput(loop, input);
     if (node.outputs.empty()) return;
     loop.rows = Elements(node.outputs.front());
-    loop.operations = 1 + std::ssize(loop.inlined);
+    loop.operations = WindowOf(node) + std::ssize(loop.inlined);
     if (loop.kind == LoopKind::kReduction) SetRow(node, loop);
     if (loop.kind == LoopKind::kPointwise)
       loop.is_buffer = IsStored(node, loop);
