@@ -111,9 +111,9 @@ void SetWindows(const Expansion& expansion, const Node& node, Kernel& kernel) {
     if (!pools || call.outputs.empty()) continue;
     Shape window = call.Ints("kernel_size", {1});
     if (window.size() == 1) window.push_back(window.front());
-    kernel.rows = std::max(kernel.rows,
-                           NumElements(expansion.tensors.ShapeOf(
-                               call.outputs.front())));
+    kernel.rows =
+        std::max(kernel.rows,
+                 NumElements(expansion.tensors.ShapeOf(call.outputs.front())));
     kernel.row_elements += NumElements(window);
   }
 }
