@@ -102,6 +102,22 @@ std::int64_t RowOf(const Expansion& expansion, const Node& call) {
   }
 }
 
+/// Elements that each of a pooling's windows inside reads, together.
+void SetWindows(const Expansion& expansion, const Node& node, Kernel& kernel) {
+  for (const Node& call : node.calls) {
+    const bool pools = call.kind == OpKind::kMaxPool ||
+                       call.kind == OpKind::kAveragePool ||
+                       call.kind == OpKind::kPoolBackward;
+    if (!pools || call.outputs.empty()) continue;
+    Shape window = call.Ints("kernel_size", {1});
+    if (window.size() == 1) window.push_back(window.front());
+    kernel.rows =
+        std::max(kernel.rows,
+                 NumElements(expansion.tensors.ShapeOf(call.outputs.front())));
+    kernel.row_elements += NumElements(window);
+  }
+}
+
 /// Rows as long as the longest among the calls.
 void SetFusedRows(const Expansion& expansion, const Node& node,
                   Kernel& kernel) {
@@ -170,7 +186,11 @@ bool ExpandFused(Expansion& expansion, const ExpandedNode& expanded) {
                    .node = expanded.id,
                    .loop = ElementLoop::kGenerated};
   CountOperands(expansion, expanded, kernel);
-  if (reduces) SetFusedRows(expansion, node, kernel);
+  if (reduces) {
+    SetFusedRows(expansion, node, kernel);
+  } else {
+    SetWindows(expansion, node, kernel);
+  }
   expansion.kernels.push_back(kernel);
   return true;
 }

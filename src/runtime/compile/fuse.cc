@@ -154,18 +154,18 @@ class KernelWriter {
     for (const NodeId id : inside) {
       const Node& node = graph_.node(id);
       std::vector<ValueId> inputs;
-      for (const ValueId input : node.inputs) inputs.push_back(Inside(input));
+      for (const ValueId input : node.inputs) {
+        inputs.push_back(Inside(added, input));
+      }
       emitter_.AddInside(added, node, std::move(inputs));
     }
     emitter_.ForgetInside();
   }
 
-  /// A view of a result of this kernel is that result.
-  ValueId Inside(ValueId id) const {
-    if (emitter_.Now(id) != kNone) return emitter_.Now(id);
-    const ValueId base = BaseOf(id);
-    return emitter_.Now(base) != kNone ? emitter_.Now(base)
-                                       : emitter_.Inside(base);
+  /// A tensor that is not in memory.
+  ValueId Inside(NodeId added, ValueId id) {
+    return emitter_.Now(id) != kNone ? emitter_.Now(id)
+                                     : emitter_.Inside(added, id);
   }
 
   bool IsSplit(const KernelNodes& kernel) const {

@@ -144,14 +144,21 @@ class LoopLowering {
                                                : LoopKind::kExtern;
   }
 
-  static LoopKind WindowKind(const Node& node) {
+  /// Elements of the window of a pooling; 1 of every other operator.
+  static std::int64_t WindowOf(const Node& node) {
+    if (!IsOneOf(kWindowKinds, node.kind)) return 1;
     std::vector<std::int64_t> window = node.Ints("kernel_size", {});
     if (window.size() == 1) window.push_back(window.front());
     std::int64_t elements = 1;
     for (const std::int64_t extent : window) elements *= extent;
+    return elements;
+  }
+
+  static LoopKind WindowKind(const Node& node) {
     const bool is_plain = node.target.find("3d") == std::string::npos &&
                           node.target.find("adaptive") == std::string::npos;
-    return is_plain && !window.empty() && elements <= kMostWindow
+    return is_plain && node.FindAttribute("kernel_size") != nullptr &&
+                   WindowOf(node) <= kMostWindow
                ? LoopKind::kPointwise
                : LoopKind::kExtern;
   }
@@ -209,10 +216,10 @@ class LoopLowering {
     if (same == loop.reads.end()) loop.reads.push_back(read);
   }
 
-  void AddInput(Loop& loop, ValueId input) {
+  void AddInput(Loop& loop, ValueId input, bool has_window) {
     const ValueId base = BaseOf(input);
     const NodeId producer = graph_.value(base).producer;
-    const bool in_order = IsInOrder(input);
+    const bool in_order = !has_window && IsInOrder(input);
     if (producer == kNone || LoopOf(producer).is_buffer) {
       return AddRead(loop, {base, input, in_order});
     }
@@ -233,10 +240,11 @@ class LoopLowering {
     Loop& loop = LoopOf(id);
     const Node& node = graph_.node(id);
     if (loop.kind == LoopKind::kView) return;
-    for (const ValueId input : node.inputs) AddInput(loop, input);
+    const bool has_window = WindowOf(node) > 1;
+    for (const ValueId input : node.inputs) AddInput(loop, input, has_window);
     if (node.outputs.empty()) return;
     loop.rows = Elements(node.outputs.front());
-    loop.operations = 1 + std::ssize(loop.inlined);
+    loop.operations = WindowOf(node) + std::ssize(loop.inlined);
     if (loop.kind == LoopKind::kReduction) SetRow(node, loop);
     if (loop.kind == LoopKind::kPointwise)
       loop.is_buffer = IsStored(node, loop);
@@ -260,7 +268,10 @@ class LoopLowering {
     const ValueId result = node.outputs.front();
     if (SharesStorage(node)) return true;  // Updates a tensor.
     if (node.outputs.size() > 1 && HasSeveralUsedResults(node)) return true;
-    if (is_output_[At(result)] || loop.reads.size() > kMostReads) return true;
+    if (is_output_[At(result)]) return true;
+    // Each element of a window is a read.
+    const auto elements = static_cast<std::size_t>(WindowOf(node));
+    if (std::max(elements, loop.reads.size()) > kMostReads) return true;
     const std::vector<NodeId>& users = users_[At(result)];
     const bool is_long =
         kOperationsEach * loop.operations + std::ssize(loop.reads) >

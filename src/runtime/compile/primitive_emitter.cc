@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "src/graph/attributes.h"
 #include "src/graph/convolution.h"
 
 namespace foretell::runtime {
@@ -132,6 +133,18 @@ void PrimitiveEmitter::CopyFunctional(const Node& node, std::string target) {
   }
 }
 
+Strides PrimitiveEmitter::PermutedStrides(
+    const Node& node, const std::vector<ValueId>& inputs) const {
+  if (!channels_last_ || node.target != "permute" || inputs.empty()) return {};
+  const Value& from = builder_.value(inputs.front());
+  const auto order = PermutationOf(node, "dims", from.type.shape.size());
+  if (!order) return {};
+  const Strides before = foretell::StridesOf(from);
+  Strides strides;
+  for (const std::size_t dim : *order) strides.push_back(before[dim]);
+  return strides;
+}
+
 void PrimitiveEmitter::Copy(const Node& node, bool with_calls) {
   std::vector<ValueId> inputs;
   for (const ValueId id : node.inputs) inputs.push_back(Now(id));
@@ -148,7 +161,8 @@ void PrimitiveEmitter::Copy(const Node& node, bool with_calls) {
     const StorageId storage = shared == node.inputs.end()
                                   ? StorageNow(value.storage)
                                   : builder_.value(Now(*shared)).storage;
-    Strides strides = value.strides;
+    Strides strides = PermutedStrides(node, inputs);
+    if (strides.empty()) strides = value.strides;
     if (strides.empty()) strides = StridesFor(node.target, inputs, value.type);
     Set(id,
         builder_.AddResult(added, {}, value.type, storage, std::move(strides)));
@@ -196,11 +210,7 @@ void PrimitiveEmitter::AddInside(NodeId added, const Node& node,
   for (const ValueId id : node.outputs) {
     ValueId now = Now(id);
     if (now == kNone || builder_.value(now).producer != added) {
-      const Value& value = graph_.value(id);
-      // It has no memory.
-      now = builder_.AddInner(added, {}, value.type, kernel_storage_,
-                              value.strides);
-      inside_[id] = now;
+      now = Inside(added, id);
     }
     results.push_back(now);
   }
@@ -211,7 +221,16 @@ void PrimitiveEmitter::AddInside(NodeId added, const Node& node,
                    std::move(results));
 }
 
-ValueId PrimitiveEmitter::Inside(ValueId id) const { return inside_.at(id); }
+ValueId PrimitiveEmitter::Inside(NodeId added, ValueId id) {
+  const auto [place, is_new] = inside_.try_emplace(id, kNone);
+  if (is_new) {
+    const Value& value = graph_.value(id);
+    // It has no memory.
+    place->second = builder_.AddInner(added, {}, value.type, kernel_storage_,
+                                      value.strides);
+  }
+  return place->second;
+}
 
 OperatorGraph PrimitiveEmitter::Finish() {
   for (const ValueId id : graph_.inputs()) builder_.MarkInput(Now(id));

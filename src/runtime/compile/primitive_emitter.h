@@ -57,7 +57,9 @@ class PrimitiveEmitter {
   /// graph. Results that are none of the kernel's are inner tensors, known to
   /// Inside until ForgetInside.
   void AddInside(NodeId added, const Node& node, std::vector<ValueId> inputs);
-  ValueId Inside(ValueId id) const;
+  /// The tensor inside the kernel `added` that replaces `id`, or a new one for
+  /// a view of what is inside.
+  ValueId Inside(NodeId added, ValueId id);
   void ForgetInside() { inside_.clear(); }
 
   /// Marks the ends and returns the graph, with derived lifetimes.
@@ -67,6 +69,9 @@ class PrimitiveEmitter {
   StorageId StorageNow(StorageId id);
   Strides StridesFor(std::string_view target, std::span<const ValueId> inputs,
                      const TensorType& type) const;
+  /// Of a permutation of images; empty for every other operator.
+  Strides PermutedStrides(const Node& node,
+                          const std::vector<ValueId>& inputs) const;
   StorageId AddStorage(const TensorType& type);
   void CopyCalls(const Node& node, NodeId added);
 
