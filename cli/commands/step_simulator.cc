@@ -5,6 +5,21 @@
 #include "src/core/failure.h"
 
 namespace foretell::cli {
+namespace {
+
+/// Refuses what only eager PyTorch does, as the flags do (partners.cc).
+void RefuseEagerChanges(const StepSetup& setup) {
+  const TrainingLoop& loop = setup.loop;
+  const bool changes = !loop.recompute.empty() || loop.offload_activations ||
+                       loop.parallel != ParallelSpec{};
+  if (!changes || setup.run.runtime.runtime == Runtime::kEager) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              "runtime " + ToString(setup.run.runtime) +
+                  ": checkpointing, offloading and several GPUs are modelled "
+                  "in eager PyTorch alone");
+}
+
+}  // namespace
 
 StepSimulator::StepSimulator(const ModelOptions& model,
                              const PredictorFlags& predictor,
@@ -32,6 +47,7 @@ std::optional<std::int64_t> StepSimulator::BatchOfPart(
 }
 
 Trace StepSimulator::TraceStep(const StepSetup& setup) const {
+  RefuseEagerChanges(setup);
   return session_.StepWith({.batch = BatchOfPart(setup.parts),
                             .run = setup.run,
                             .loop = setup.loop});

@@ -37,8 +37,9 @@ void AddTrainedFlags(CLI::App& command, TrainingLoop& loop) {
       },
       "LoRA adapters, their rank and the layers whose weights' names match: "
       "r=16,targets=q_proj|v_proj; also dropout=0.05, type=bf16, save=lm_head, "
-      "bias=all, dora, kbit, alpha=32, rslora, vera and ia3; nothing else is "
-      "trained");
+      "bias=all, dora, kbit, alpha=32, rslora, vera, ia3, method=loha, lokr, "
+      "oft or boft; method=prompt,tokens=20, ptuning or prefix: virtual "
+      "tokens; nothing else is trained");
   command.add_option_function<std::string>(
       "--quantize",
       [&loop](const std::string& text) {
@@ -108,7 +109,8 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
       "--kernels", loop.kernels,
       "Kernels of other libraries, one or several of liger, rms-norm, rope, "
       "swiglu, cross-entropy, fused-linear-cross-entropy, "
-      "chunked-cross-entropy:8, foak, foak-liger");
+      "chunked-cross-entropy:8, foak, foak-liger; float8, float8-rowwise or "
+      "float8-rowwise-gw-hp: torchao's training in 8 bits");
   command.add_option_function<std::string>(
       "--parallel",
       [&loop](const std::string& text) {

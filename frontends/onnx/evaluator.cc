@@ -312,7 +312,7 @@ void Evaluator::Execute(const Node& node, Frame& frame) {
       if (row == nullptr) {
         context.Fail(
             ErrorCode::kUnsupported,
-            fmt::format("operator is not supported at version {}", version));
+            "operator is not supported at version {}", version);
       }
       row->lowering(context);
     }

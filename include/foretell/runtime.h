@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace foretell {
 
@@ -69,5 +70,9 @@ std::optional<RuntimeSpec> FindRuntime(std::string_view text);
 /// As FindRuntime. Throws Error(kInvalidArgument) that begins with `flag` and
 /// lists what there is.
 RuntimeSpec ParseRuntime(std::string_view flag, std::string_view text);
+/// Reads runtimes, each with its options behind it:
+/// "eager,compile,max-autotune,tensorrt". Errors as ParseRuntime.
+std::vector<RuntimeSpec> ParseRuntimes(std::string_view flag,
+                                       std::string_view text);
 
 }  // namespace foretell

@@ -20,7 +20,7 @@ struct FactorTable {
   double other_generations = 1;
   double int8 = 1;
   double sparse = 1;
-  double convolutions = 1;
+  double grouped_convolutions = 1;
 };
 
 const FactorTable& Factors() {
@@ -31,7 +31,7 @@ const FactorTable& Factors() {
                        .other_generations = json.at("other_generations"),
                        .int8 = json.at("int8"),
                        .sparse = json.at("sparse"),
-                       .convolutions = json.at("convolutions")};
+                       .grouped_convolutions = json.at("grouped_convolutions")};
   }();
   return table;
 }
@@ -41,13 +41,11 @@ const FactorTable& Factors() {
 std::optional<EngineTraits> EngineTraitsOf(const OperatorGraph& graph) {
   const RuntimeSpec& spec = graph.info().runtime;
   if (spec.runtime != Runtime::kTensorRt) return {};
-  const bool convolves =
-      std::ranges::any_of(graph.nodes(), [](const Node& node) {
-        return node.kind == OpKind::kConvolution ||
-               node.kind == OpKind::kTransposedConvolution;
-      });
+  const bool groups = std::ranges::any_of(graph.nodes(), [](const Node& node) {
+    return node.kind == OpKind::kConvolution && node.Int("groups", 1) > 1;
+  });
   return EngineTraits{
-      .int8 = spec.int8, .sparse = spec.sparse, .convolves = convolves};
+      .int8 = spec.int8, .sparse = spec.sparse, .groups = groups};
 }
 
 double EngineFactor(const EngineTraits& engine, const DeviceSpec& device) {
@@ -61,7 +59,7 @@ double EngineFactor(const EngineTraits& engine, const DeviceSpec& device) {
   } else if (engine.int8) {
     factor *= table.int8;
   }
-  return engine.convolves ? factor * table.convolutions : factor;
+  return engine.groups ? factor * table.grouped_convolutions : factor;
 }
 
 }  // namespace foretell::cost

@@ -11,7 +11,7 @@ namespace foretell::cost {
 struct EngineTraits {
   bool int8 = false;
   bool sparse = false;
-  bool convolves = false;  ///< Has convolutions.
+  bool groups = false;  ///< Has convolutions in groups, as depthwise ones.
 };
 
 /// Those of a graph that TensorRT runs; empty for any other runtime.

@@ -121,4 +121,24 @@ RuntimeSpec ParseRuntime(std::string_view flag, std::string_view text) {
                   flag, text));
 }
 
+std::vector<RuntimeSpec> ParseRuntimes(std::string_view flag,
+                                       std::string_view text) {
+  std::vector<std::string> texts;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    const std::string word(text.substr(start, comma - start));
+    if (texts.empty() || FindIn<Runtime>(kRuntimeNames, word)) {
+      texts.push_back(word);
+    } else {
+      texts.back() += "," + word;
+    }
+    start = comma + 1;
+  }
+  std::vector<RuntimeSpec> specs;
+  for (const std::string& one : texts) {
+    specs.push_back(ParseRuntime(flag, one));
+  }
+  return specs;
+}
+
 }  // namespace foretell

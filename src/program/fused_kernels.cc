@@ -166,14 +166,14 @@ void FusedKernelScope::Add(const std::string& name) {
 
 void FusedKernelScope::RequireFloat8Fits(const TrainingLoop& loop) const {
   if (std::popcount(chosen_ & kAnyFloat8) > 1) {
-    RefuseKernels(fmt::format("kernels '{}': expected one recipe of float8",
-                              loop.kernels));
+    throw InvalidArgument("kernels '{}': expected one recipe of float8",
+                          loop.kernels);
   }
   if (loop.lora == LoraSpec{} && loop.quantize == QuantizeSpec{}) return;
-  RefuseKernels(
-      fmt::format("kernels '{}' train whole weights: they are not "
-                  "predicted with --lora and --quantize",
-                  loop.kernels));
+  throw InvalidArgument(
+      "kernels '{}' train whole weights: they are not predicted with --lora "
+      "and --quantize",
+      loop.kernels);
 }
 
 void FusedKernelScope::RequireFits(const TraceOptions& options) const {
@@ -209,7 +209,7 @@ void FusedKernelScope::Keep(const at::Tensor& weight) {
 bool FusedKernelScope::IsKept(const torch::jit::Stack& stack,
                               std::size_t first) const {
   const at::Tensor& weight = stack[first + 1].toTensor();
-  return !weight.requires_grad() || !IsFloat8Layer(weight) ||
+  return !weight.is_leaf() || !IsFloat8Layer(weight) ||
          weight.storage().unsafeGetStorageImpl() == kept_;
 }
 

@@ -26,11 +26,14 @@ enum class Setting : std::uint8_t {
   kMaster,   ///< Trained weights are FP32 next to kAmp; false: they are not.
   kTf32,
   kMethod,   ///< full, lora.
-  kAdapter,  ///< lora, ia3, vera, loha, lokr, oft, boft.
+  kAdapter,  ///< A method of --lora.
   kRank,
-  kBlock,   ///< Of oft and boft.
-  kFactor,  ///< Of lokr.
-  kBoth,    ///< Of lokr.
+  kBlock,       ///< Of oft and boft.
+  kFactor,      ///< Of lokr.
+  kBoth,        ///< Of lokr.
+  kTokens,      ///< Virtual ones.
+  kHidden,      ///< Width of their encoder.
+  kProjection,  ///< Prefixes have such an encoder.
   kDropout,
   kTargets,
   kAllLinear,    ///< kBlockLayers instead of kTargets.

@@ -66,7 +66,11 @@ class FlagWriter {
     AddOptimizer();
     AddPrecision();
     AddQuantization();
-    if (adapts_) AddLora();
+    if (settings_.Has(Setting::kTokens)) {
+      AddTokens();
+    } else if (adapts_) {
+      AddLora();
+    }
     AddMemorySavers();
     AddParallel();
     return std::move(recipe_);
@@ -239,6 +243,19 @@ class FlagWriter {
     add("block", block);
     add("factor", settings_.Get(Setting::kFactor));
     if (IsOn(Setting::kBoth)) text += ",both";
+    Add("--lora", text);
+  }
+
+  void AddTokens() {
+    const bool is_prefix = Is(Setting::kAdapter, "prefix");
+    const bool has_encoder = is_prefix ? IsOn(Setting::kProjection)
+                                       : Is(Setting::kAdapter, "ptuning");
+    std::string text =
+        fmt::format("method={},tokens={}", settings_.Get(Setting::kAdapter),
+                    settings_.Get(Setting::kTokens));
+    if (has_encoder && settings_.Has(Setting::kHidden)) {
+      text += ",hidden=" + settings_.Get(Setting::kHidden);
+    }
     Add("--lora", text);
   }
 

@@ -102,11 +102,13 @@ constexpr std::string_view kAdapterLeftOut =
     "lora_ga_config lora_bias alora_invocation_tokens runtime_config."
     "ephemeral_gpu_offload module_dropout rank_dropout boft_dropout coft "
     "block_share use_cayley_neumann=true num_cayley_neumann_terms=5 "
-    "boft_n_butterfly_factor=1";
+    "boft_n_butterfly_factor=1 encoder_dropout "
+    "encoder_reparameterization_type=MLP";
 
 constexpr KeyRow kPeftKeys[] = {
     {"peft_type", Setting::kAdapter, Kind::kText,
-     "LORA=lora IA3=ia3 VERA=vera LOHA=loha LOKR=lokr OFT=oft BOFT=boft"},
+     "LORA=lora IA3=ia3 VERA=vera LOHA=loha LOKR=lokr OFT=oft BOFT=boft "
+     "PROMPT_TUNING=prompt P_TUNING=ptuning PREFIX_TUNING=prefix"},
     {"", Setting::kMethod, Kind::kText, "", "lora"},
     {"base_model_name_or_path", Setting::kModel, Kind::kText},
     {"r", Setting::kRank, Kind::kText, "0= *=*"},
@@ -115,6 +117,9 @@ constexpr KeyRow kPeftKeys[] = {
     {"boft_block_size", Setting::kBlock, Kind::kText, "0= *=*"},
     {"decompose_factor", Setting::kFactor, Kind::kText, "-1= *=*"},
     {"decompose_both", Setting::kBoth, Kind::kFlag},
+    {"num_virtual_tokens", Setting::kTokens, Kind::kCount},
+    {"encoder_hidden_size", Setting::kHidden, Kind::kCount},
+    {"prefix_projection", Setting::kProjection, Kind::kFlag},
     {"lora_dropout", Setting::kDropout, Kind::kNumber},
     {"vera_dropout", Setting::kDropout, Kind::kNumber},
     {"target_modules", Setting::kTargets, Kind::kModules},
@@ -157,11 +162,15 @@ const Format kPeftFormat = {
     .left_out = kAdapterLeftOut,
     .ignored =
         "alpha alpha_pattern auto_mapping corda_config d_initial "
-        "ensure_weight_tying eps eva_config fan_in_fan_out inference_mode "
-        "init_* layers_pattern loftq_config lora_alpha megatron_core "
-        "peft_version projection_prng_key qalora_group_size rank_dropout_scale "
+        "encoder_num_layers ensure_weight_tying eps eva_config fan_in_fan_out "
+        "inference_mode "
+        "init_* layers_pattern num_attention_heads num_layers "
+        "num_transformer_submodules loftq_config lora_alpha megatron_core "
+        "peft_version projection_prng_key prompt_tuning_* qalora_group_size "
+        "rank_dropout_scale "
         "revision "
-        "runtime_config save_projection task_type use_effective_conv2d "
+        "runtime_config save_projection task_type token_dim tokenizer_* "
+        "use_effective_conv2d "
         "use_rslora"};
 
 }  // namespace foretell::recipes

@@ -17,6 +17,18 @@ TEST(RuntimeSpec, ReadsWhatItWrites) {
   EXPECT_EQ(ToString(RuntimeSpec{}), "eager");
 }
 
+TEST(RuntimeSpec, OptionsInAListBelongToTheRuntimeBeforeThem) {
+  const auto specs = ParseRuntimes(
+      "--runtimes", "eager,compile,max-autotune,budget=0.5,tensorrt,int8");
+  ASSERT_EQ(specs.size(), 3U);
+  EXPECT_EQ(ToString(specs[0]), "eager");
+  EXPECT_EQ(ToString(specs[1]), "compile,max-autotune,budget=0.5");
+  EXPECT_EQ(ToString(specs[2]), "tensorrt,int8");
+  for (const char* text : {"", "int8", "eager,int8", "eager,"}) {
+    EXPECT_THROW(ParseRuntimes("--runtimes", text), Error);
+  }
+}
+
 TEST(RuntimeSpec, RefusesEverythingElse) {
   for (const char* text :
        {"", "inductor", "eager,int8", "compile,", "compile,budget=2",

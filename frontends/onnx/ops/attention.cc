@@ -7,7 +7,7 @@
 
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
-#include "frontends/onnx/ops/linear_attention.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "src/core/numbers.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "frontends/onnx/operator_table.h"
-#include "frontends/onnx/ops/deform_conv.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "src/core/numbers.h"
 
 namespace foretell::onnx {

@@ -11,11 +11,11 @@
 // grid_sampler does for a grid of K · oH by oW places. Sampling with
 // align_corners = false maps pixel p of a side of s pixels to (2p + 1) / s − 1,
 // which stays finite for a side of one pixel.
-#include "frontends/onnx/ops/deform_conv.h"
 
 #include <ATen/ATen.h>
 
 #include "frontends/onnx/node_context.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "frontends/onnx/ops/torchvision.h"
 #include "frontends/onnx/ops/window.h"
 

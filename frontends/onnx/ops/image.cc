@@ -7,7 +7,7 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
-#include "frontends/onnx/ops/resize.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "frontends/onnx/ops/window.h"
 #include "src/core/numbers.h"

@@ -7,7 +7,6 @@
 //
 // It runs token by token, which is exact. The chunked form that GPUs prefer
 // needs fewer kernels for long sequences; no eager PyTorch operator has it.
-#include "frontends/onnx/ops/linear_attention.h"
 
 #include <ATen/ATen.h>
 
@@ -17,6 +16,7 @@
 
 #include "frontends/onnx/ops/attention.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "frontends/onnx/ops/type_support.h"
 
 namespace foretell::onnx {

@@ -4,7 +4,6 @@
 // tensors of 2 to 5 axes, over the last one to three of them, and reflection
 // only by less than the axis holds. Everything else gathers, axis by axis, from
 // the source positions of the padded axis.
-#include "frontends/onnx/ops/pad.h"
 
 #include <ATen/ATen.h>
 
@@ -15,6 +14,7 @@
 
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "src/core/numbers.h"
 
 namespace foretell::onnx {

@@ -21,7 +21,7 @@
 
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
-#include "frontends/onnx/ops/roi.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "src/core/checked.h"
 #include "src/core/numbers.h"
 

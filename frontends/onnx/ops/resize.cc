@@ -2,7 +2,6 @@
 // computes something else and values count, they come from a gather (nearest)
 // or a product with a weight matrix (linear, cubic) per axis, which no trace
 // sees.
-#include "frontends/onnx/ops/resize.h"
 
 #include <ATen/ATen.h>
 
@@ -14,6 +13,7 @@
 
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "frontends/onnx/ops/resample.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "frontends/onnx/ops/upsample.h"

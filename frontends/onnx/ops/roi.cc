@@ -4,7 +4,6 @@
 // for the device (they always are for the meta device), so do we. The
 // loops here serve the CPU without torchvision, and the maximum of RoiAlign,
 // which torchvision lacks.
-#include "frontends/onnx/ops/roi.h"
 
 #include <ATen/ATen.h>
 
@@ -16,6 +15,7 @@
 
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "frontends/onnx/ops/torchvision.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "src/core/numbers.h"

@@ -9,8 +9,7 @@
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/cast.h"
 #include "frontends/onnx/ops/helpers.h"
-#include "frontends/onnx/ops/pad.h"
-#include "frontends/onnx/ops/slice.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "src/core/numbers.h"
 
 namespace foretell::onnx {

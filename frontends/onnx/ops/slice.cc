@@ -1,4 +1,4 @@
-#include "frontends/onnx/ops/slice.h"
+#include "frontends/onnx/ops/lowerings.h"
 
 #include <ATen/ATen.h>
 

@@ -186,6 +186,7 @@ NodeId PrimitiveEmitter::AddKernel(std::string target,
                                          .inputs = std::move(inputs),
                                          .scope = node_->scope,
                                          .phase = node_->phase});
+  kernel_storage_ = StorageNow(graph_.value(results.front()).storage);
   for (const ValueId id : results) {
     const Value& value = graph_.value(id);
     Set(id, builder_.AddResult(added, {}, value.type, StorageNow(value.storage),
@@ -201,7 +202,8 @@ void PrimitiveEmitter::AddInside(NodeId added, const Node& node,
     ValueId now = Now(id);
     if (now == kNone || builder_.value(now).producer != added) {
       const Value& value = graph_.value(id);
-      now = builder_.AddInner(added, {}, value.type, StorageNow(value.storage),
+      // It has no memory.
+      now = builder_.AddInner(added, {}, value.type, kernel_storage_,
                               value.strides);
       inside_[id] = now;
     }

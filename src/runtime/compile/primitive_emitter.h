@@ -75,6 +75,7 @@ class PrimitiveEmitter {
   bool channels_last_;
   const Node* node_ = nullptr;
   std::map<ValueId, ValueId> inside_;
+  StorageId kernel_storage_ = kNone;  ///< Of the newest kernel's result.
   std::vector<ValueId> value_of_;      ///< By value of the old graph.
   std::vector<StorageId> storage_of_;  ///< By storage of the old graph.
 };
