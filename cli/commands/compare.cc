@@ -14,6 +14,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/compare_runtimes.h"
 #include "cli/commands/step_simulator.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/number_checks.h"
 #include "foretell/compare_devices.h"
 #include "src/core/json_text.h"
@@ -223,12 +224,10 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
       ->check(AboveZero());
   options->predictor.AddTo(*command, options->model.run);
   command->remove_option(command->get_option("--device"));
-  command
-      ->add_option("--devices", options->devices,
-                   "Devices by name, or all that `foretell devices` lists")
+  AddDefaulted(*command, "--devices", options->devices,
+               "Devices by name, or all that `foretell devices` lists")
       ->delimiter(',')
-      ->allow_extra_args(false)
-      ->capture_default_str();
+      ->allow_extra_args(false);
   CLI::Option* runtimes = command->add_option_function<std::string>(
       "--runtimes",
       [options](const std::string& text) {

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "src/core/failure.h"
+
 namespace foretell::cli {
 namespace {
 
@@ -39,11 +41,9 @@ std::optional<std::int64_t> StepSimulator::BatchOfPart(
   const std::optional<std::int64_t> batch = session_.request().inputs.batch;
   if (parts == 1) return batch;
   if (batch && *batch % parts == 0) return *batch / parts;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{}: a batch {} cannot be divided by {}", program().name(),
-                  batch ? fmt::format("of {}", *batch) : "without --batch",
-                  parts));
+  throw InvalidArgument(
+      "{}: a batch {} cannot be divided by {}", program().name(),
+      batch ? fmt::format("of {}", *batch) : "without --batch", parts);
 }
 
 Trace StepSimulator::TraceStep(const StepSetup& setup) const {

@@ -18,8 +18,16 @@ enum class Runtime : std::uint8_t {
 };
 std::string_view RuntimeName(Runtime runtime);
 
-/// How far ONNX Runtime rewrites a graph (GraphOptimizationLevel).
-enum class OrtLevel : std::uint8_t { kDisabled, kBasic, kExtended, kAll };
+/// How far ONNX Runtime rewrites a graph (GraphOptimizationLevel);
+/// kTransformers: all, and before it what onnxruntime.transformers.optimizer
+/// does to the file.
+enum class OrtLevel : std::uint8_t {
+  kDisabled,
+  kBasic,
+  kExtended,
+  kAll,
+  kTransformers
+};
 
 /// How ONNX Runtime's CUDA provider chooses cuDNN's algorithms
 /// (cudnn_conv_algo_search).

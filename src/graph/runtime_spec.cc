@@ -13,7 +13,8 @@ namespace {
 
 constexpr NameTable<4> kRuntimeNames = {"eager", "compile", "onnxruntime",
                                         "tensorrt"};
-constexpr NameTable<4> kLevelNames = {"disabled", "basic", "extended", "all"};
+constexpr NameTable<5> kLevelNames = {"disabled", "basic", "extended", "all",
+                                      "transformers"};
 constexpr NameTable<3> kSearchNames = {"exhaustive", "heuristic", "default"};
 
 constexpr std::string_view kBudgetKey = "budget=";
@@ -113,7 +114,8 @@ RuntimeSpec ParseRuntime(std::string_view flag, std::string_view text) {
       fmt::format("{} '{}': expected eager, compile, onnxruntime or tensorrt; "
                   "behind compile ',reduce-overhead', ',max-autotune', "
                   "',max-autotune-no-cudagraphs' or ',budget=0.5' (0 to 1), "
-                  "behind onnxruntime ',level=disabled|basic|extended|all', "
+                  "behind onnxruntime "
+                  "',level=disabled|basic|extended|all|transformers', "
                   "',search=exhaustive|heuristic|default' or ',arena=exact', "
                   "behind tensorrt ',int8' or ',sparse'",
                   flag, text));

@@ -13,6 +13,7 @@
 #include "src/memory/least_memory.h"
 #include "src/memory/link_buffers.h"
 #include "src/memory/loop_schedule.h"
+#include "src/memory/planned_schedule.h"
 #include "src/memory/schedule.h"
 
 // Memory of one step: what the process would show in nvidia-smi.
@@ -76,6 +77,7 @@ Snapshot SnapshotAfter(const std::vector<ScheduledEvent>& schedule,
   for (std::size_t i = 0; i < count; ++i) {
     const ScheduledEvent& event = schedule[i];
     const bool born = event.IsBirth();
+    if (event.allocation.place == AllocationPlace::kPlan) continue;
     if (event.storage == kNone) {
       snapshot.workspace +=
           born ? event.allocation.bytes : -event.allocation.bytes;
@@ -95,6 +97,7 @@ std::int64_t PeakWorkspace(const std::vector<ScheduledEvent>& schedule,
   for (std::size_t i = 0; i < count; ++i) {
     const AllocationEvent& event = schedule[i].allocation;
     if (schedule[i].storage != kNone) continue;
+    if (event.place == AllocationPlace::kPlan) continue;
     live += event.kind == AllocationEvent::Kind::kAllocate ? event.bytes
                                                            : -event.bytes;
     peak = std::max(peak, live);
@@ -276,7 +279,7 @@ MemoryBreakdown SimulateMemory(const PassSequence& passes,
   options.with_workspaces &= !RunsEngine(passes);
   std::vector<ScheduledEvent> schedule = memory::MakeSchedule(passes, options);
   const AllocatorReplay replay = SimulateCachingAllocator(
-      memory::AllocationsOf(schedule), options.allocator);
+      memory::AllocationsOf(schedule), memory::AllocatorOf(passes, options));
   DropRefused(replay.refused, schedule);
   const std::size_t done = replay.timeline.size();
   const std::size_t counted = memory::FirstCounted(passes);

@@ -10,8 +10,8 @@ TEST(RuntimeSpec, ReadsWhatItWrites) {
   for (const char* text :
        {"eager", "compile", "compile,reduce-overhead", "compile,max-autotune",
         "compile,max-autotune-no-cudagraphs,budget=0.5", "onnxruntime",
-        "onnxruntime,level=basic,search=heuristic,arena=exact", "tensorrt",
-        "tensorrt,int8,sparse"}) {
+        "onnxruntime,level=basic,search=heuristic,arena=exact",
+        "onnxruntime,level=transformers", "tensorrt", "tensorrt,int8,sparse"}) {
     EXPECT_EQ(ToString(ParseRuntime("--runtime", text)), text);
   }
   EXPECT_EQ(ToString(RuntimeSpec{}), "eager");

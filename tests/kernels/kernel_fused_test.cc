@@ -57,20 +57,20 @@ TEST(FusedKernels, OfATableOnlyTheRowsLookedUpAreRead) {
 
 /// A convolution that adds its bias and another tensor to its result.
 constexpr const char* kEpilogue =
-    "%x = input f16[1,4,8,8]\n"
-    "%a = input f16[1,4,8,8]\n"
-    "%z = conv2d(%x, parameter f16[4,4,1,1], parameter f16[4], %a) : "
-    "f16[1,4,8,8]\n"
-    "| %y = add(%a) : f16[1,4,8,8]\n"
+    "%x = input f16[1,8,8,8]\n"
+    "%a = input f16[1,8,8,8]\n"
+    "%z = conv2d(%x, parameter f16[8,8,1,1], parameter f16[8], %a) : "
+    "f16[1,8,8,8]\n"
+    "| %y = add(%a) : f16[1,8,8,8]\n"
     "| %z = relu(%y)\n";
 
 TEST(FusedKernels, AnEpilogueIsPartOfTheProduct) {
   const auto kernels = KernelsOf(kEpilogue, {}, kCompiled);
   ASSERT_THAT(kernels, SizeIs(1));
   EXPECT_EQ(kernels[0].kernel_class, KernelClass::kPointwiseConvolution);
-  EXPECT_EQ(kernels[0].macs, 4 * 4 * 64);
-  EXPECT_EQ(kernels[0].bytes_in, 2 * 4 * 64 * 2);
-  EXPECT_EQ(kernels[0].bytes_weight, 4 * 4 * 2 + 4 * 2);
+  EXPECT_EQ(kernels[0].macs, 8 * 8 * 64);
+  EXPECT_EQ(kernels[0].bytes_in, 2 * 8 * 64 * 2);
+  EXPECT_EQ(kernels[0].bytes_weight, 8 * 8 * 2 + 8 * 2);
 }
 
 }  // namespace

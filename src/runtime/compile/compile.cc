@@ -1,13 +1,12 @@
 #include "src/runtime/compile/compile.h"
 
-#include "foretell/error.h"
+#include "src/runtime/compile/decompose.h"
+#include "src/runtime/compile/fuse.h"
 
 namespace foretell::runtime {
 
-OperatorGraph Compile(const OperatorGraph& /*graph*/,
-                      const RuntimeSpec& /*spec*/) {
-  throw Error(ErrorCode::kInvalidArgument,
-              "--runtime compile is not modelled yet");
+OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec) {
+  return Fuse(Decompose(graph, spec));
 }
 
 }  // namespace foretell::runtime

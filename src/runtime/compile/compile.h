@@ -7,7 +7,7 @@ namespace foretell::runtime {
 
 /// The step of `graph` as torch.compile runs it.
 ///
-/// Throws Error(kInvalidArgument): not modelled yet.
+/// Throws Error(kInvalidArgument) as GraphBuilder does.
 OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec);
 
 }  // namespace foretell::runtime

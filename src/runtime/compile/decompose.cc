@@ -1,0 +1,179 @@
+#include "src/runtime/compile/decompose.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "src/graph/attributes.h"
+#include "src/graph/recurrent_layer.h"
+#include "src/runtime/compile/decompose_norms.h"
+#include "src/runtime/compile/image_layout.h"
+#include "src/runtime/compile/primitive_emitter.h"
+
+// From recorded operators to what Inductor lowers
+// (torch/_inductor/decomposition.py and torch/_decomp of PyTorch 2.13).
+//
+//   norms, softmaxes     sums along rows and operators element by element
+//   x.add_(y)            x1 = x.add(y): later readers of x read x1
+//   conv2d with a bias   conv2d and an addition, which fuses with what follows
+//   mean of images       adaptive pooling to one element is a sum
+//   dropout              random numbers, which are made again in the backward
+//                        pass, and a product
+//   composites           the operators that the trace saw inside; attention
+//                        and recurrent layers stay whole
+//
+// The conditions of an operator that is no primitive itself and stays are its
+// kernel's: convolutions, products, sorts and everything without a rule.
+
+namespace foretell::runtime {
+namespace {
+
+constexpr std::size_t kBias = 2;
+
+bool SharesStorage(const OperatorGraph& graph, ValueId a, ValueId b) {
+  return graph.value(a).storage == graph.value(b).storage;
+}
+
+/// An operator that returns its first operand, with other content.
+bool IsInPlace(const OperatorGraph& graph, const Node& node) {
+  return node.target.ends_with('_') && node.kind != OpKind::kView &&
+         node.outputs.size() == 1 && !node.inputs.empty() &&
+         SharesStorage(graph, node.inputs[0], node.outputs[0]);
+}
+
+/// Whether the storage outlives the step, or is seen through other tensors of
+/// which the operand is only a part.
+bool MustUpdate(const OperatorGraph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  const Storage& storage = graph.storage(value.storage);
+  return IsSourceRole(storage.role) || value.producer == kNone ||
+         storage.role == TensorRole::kOptimizerState ||
+         value.type.Bytes() < storage.bytes;
+}
+
+bool CallsAttention(const Node& node) {
+  return std::ranges::any_of(node.calls, [](const Node& call) {
+    return call.kind == OpKind::kAttention ||
+           call.kind == OpKind::kAttentionBackward;
+  });
+}
+
+bool StaysWhole(const Node& node) {
+  return node.calls.empty() || IsRecurrentLayer(node) ||
+         node.kind == OpKind::kRecurrentBackward || CallsAttention(node);
+}
+
+class Decomposer {
+ public:
+  Decomposer(const OperatorGraph& graph, GraphInfo info, bool channels_last)
+      : graph_(graph), emitter_(graph, std::move(info), channels_last) {}
+
+  OperatorGraph Run() {
+    for (const Node& node : graph_.nodes()) {
+      emitter_.Begin(node);
+      Add(node);
+    }
+    return emitter_.Finish();
+  }
+
+ private:
+  void Add(const Node& node) {
+    if (node.phase == Phase::kOptimizer) return emitter_.Copy(node, true);
+    if (DecomposeNorm(emitter_, node)) return;
+    if (AddBiased(node) || AddMean(node) || AddDropout(node)) return;
+    if (!StaysWhole(node)) return AddCalls(node);
+    if (IsInPlace(graph_, node)) return AddInPlace(node);
+    if (IsPlain(node)) return emitter_.CopyFunctional(node, node.target);
+    emitter_.Copy(node, true);
+  }
+
+  /// No result shares a storage, and there are no calls.
+  bool IsPlain(const Node& node) const {
+    if (node.outputs.empty() || !node.calls.empty()) return false;
+    return std::ranges::none_of(node.outputs, [&](ValueId output) {
+      return std::ranges::any_of(node.inputs, [&](ValueId input) {
+        return SharesStorage(graph_, input, output);
+      });
+    });
+  }
+
+  void AddCalls(const Node& node) {
+    for (const Node& call : node.calls) Add(call);
+    // What no call produced.
+    for (const ValueId id : node.outputs) {
+      if (emitter_.Now(id) == kNone) return emitter_.Copy(node, false);
+    }
+  }
+
+  void AddInPlace(const Node& node) {
+    const ValueId target = node.inputs.front();
+    if (MustUpdate(graph_, target)) return emitter_.Copy(node, false);
+    emitter_.CopyFunctional(
+        node, node.target.substr(0, node.target.find_last_not_of('_') + 1));
+    emitter_.Set(target, emitter_.Now(node.outputs.front()));
+  }
+
+  bool AddBiased(const Node& node) {
+    const bool convolves = node.kind == OpKind::kConvolution ||
+                           node.kind == OpKind::kTransposedConvolution;
+    if (!convolves || node.inputs.size() <= kBias) return false;
+    const TensorType& type = graph_.value(node.outputs[0]).type;
+    const ValueId product = emitter_.Emit(
+        node.target, {emitter_.Now(node.inputs[0]), emitter_.Now(node.inputs[1])},
+        type, node.attributes);
+    emitter_.Set(node.outputs[0],
+                 emitter_.Emit("add", {product, emitter_.Now(node.inputs[kBias])},
+                               type));
+    return true;
+  }
+
+  bool AddMean(const Node& node) {
+    if (!node.target.starts_with("adaptive_avg_pool")) return false;
+    const TensorType& type = graph_.value(node.outputs[0]).type;
+    if (node.inputs.empty() || type.shape.size() < 3) return false;
+    std::vector<std::int64_t> dims;
+    for (std::int64_t i = 2; i < std::ssize(type.shape); ++i) {
+      if (type.shape[static_cast<std::size_t>(i)] != 1) return false;
+      dims.push_back(i);
+    }
+    emitter_.Set(node.outputs[0],
+                 emitter_.Emit("mean", {emitter_.Now(node.inputs[0])}, type,
+                               {{"dim", dims}, {"keepdim", true}}));
+    return true;
+  }
+
+  bool AddDropout(const Node& node) {
+    if (node.kind != OpKind::kDropout || node.inputs.empty() ||
+        !FlagOf(node, "train", true) || node.outputs.empty() ||
+        SharesStorage(graph_, node.inputs[0], node.outputs[0])) {
+      return false;
+    }
+    TensorType type = graph_.value(node.outputs[0]).type;
+    TensorType numbers = type;
+    numbers.dtype = DType::kF32;
+    const ValueId random = emitter_.Emit("rand", {}, numbers);
+    TensorType mask = type;
+    mask.dtype = DType::kBool;
+    const ValueId kept = emitter_.Emit("gt", {random}, mask);
+    emitter_.Set(node.outputs[0],
+                 emitter_.Emit("mul", {emitter_.Now(node.inputs[0]), kept},
+                               std::move(type)));
+    if (node.outputs.size() > 1) emitter_.Set(node.outputs[1], kept);
+    return true;
+  }
+
+  const OperatorGraph& graph_;
+  PrimitiveEmitter emitter_;
+};
+
+}  // namespace
+
+OperatorGraph Decompose(const OperatorGraph& graph, const RuntimeSpec& spec) {
+  GraphInfo info = graph.info();
+  info.runtime = spec;
+  return Decomposer(graph, std::move(info), PrefersChannelsLast(graph)).Run();
+}
+
+}  // namespace foretell::runtime

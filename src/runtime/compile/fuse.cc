@@ -1,0 +1,198 @@
+#include "src/runtime/compile/fuse.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "src/runtime/compile/loops.h"
+#include "src/runtime/compile/primitive_emitter.h"
+#include "src/runtime/compile/schedule.h"
+
+// Writes scheduled kernels as nodes. A kernel reads the buffers of its loops,
+// through the views that they look at, and writes those of its results that
+// another kernel, or the step, reads. The others never leave its registers.
+
+namespace foretell::runtime {
+namespace {
+
+/// Rows so few that they do not fill the GPU are summed in parts, which a second
+/// kernel adds up (ir.Reduction.num_splits): 2 x 108 SMs x 32.
+constexpr std::int64_t kFewRows = 6912;
+constexpr std::int64_t kLongRow = 8192;
+constexpr std::int64_t kLongOuterRow = 2048;
+
+class KernelWriter {
+ public:
+  explicit KernelWriter(const OperatorGraph& graph)
+      : graph_(graph),
+        loops_(LowerLoops(graph)),
+        emitter_(graph, graph.info(), false),
+        kernel_of_(graph.values().size(), kNone),
+        leaves_(graph.values().size(), false) {}
+
+  OperatorGraph Run() {
+    const std::vector<KernelNodes> kernels = ScheduleKernels(graph_, loops_);
+    FindLeaving(kernels);
+    AddViews();
+    for (const KernelNodes& kernel : kernels) {
+      emitter_.Begin(graph_.node(kernel.front()));
+      Add(kernel);
+      AddViews();
+    }
+    return emitter_.Finish();
+  }
+
+ private:
+  static std::size_t At(std::int32_t id) {
+    return static_cast<std::size_t>(id);
+  }
+  const Loop& LoopOf(NodeId id) const { return loops_[At(id)]; }
+
+  /// Results that are read outside of their kernel.
+  void FindLeaving(const std::vector<KernelNodes>& kernels) {
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      for (const NodeId id : kernels[i]) {
+        for (const ValueId output : graph_.node(id).outputs) {
+          kernel_of_[At(output)] = static_cast<int>(i);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      for (const NodeId id : kernels[i]) {
+        for (const LoopRead& read : LoopOf(id).reads) {
+          if (kernel_of_[At(read.buffer)] != static_cast<int>(i)) {
+            leaves_[At(read.buffer)] = true;
+          }
+        }
+      }
+    }
+    for (ValueId id : graph_.outputs()) leaves_[At(BaseOf(id))] = true;
+  }
+
+  ValueId BaseOf(ValueId id) const {
+    NodeId producer = graph_.value(id).producer;
+    while (producer != kNone && LoopOf(producer).kind == LoopKind::kView) {
+      id = graph_.node(producer).inputs.front();
+      producer = graph_.value(id).producer;
+    }
+    return id;
+  }
+
+  /// The views, in the graph's order, whose tensor is there by now.
+  void AddViews() {
+    std::vector<NodeId> rest;
+    if (views_.empty() && !listed_) {
+      listed_ = true;
+      for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
+        if (LoopOf(id).kind == LoopKind::kView) views_.push_back(id);
+      }
+    }
+    for (const NodeId id : views_) {
+      const Node& node = graph_.node(id);
+      if (emitter_.Now(node.inputs.front()) == kNone) {
+        rest.push_back(id);
+        continue;
+      }
+      emitter_.Begin(node);
+      emitter_.Copy(node, false);
+    }
+    views_ = std::move(rest);
+  }
+
+  void Add(const KernelNodes& kernel) {
+    const NodeId first = kernel.front();
+    if (LoopOf(first).kind == LoopKind::kExtern) {
+      return emitter_.Copy(graph_.node(first), true);
+    }
+    const bool reduces = std::ranges::any_of(kernel, [&](NodeId id) {
+      return LoopOf(id).kind == LoopKind::kReduction;
+    });
+    const NodeId added =
+        emitter_.AddKernel(reduces ? "fused_reduce" : "fused_elementwise",
+                           Operands(kernel), Results(kernel));
+    AddInside(kernel, added);
+    if (IsSplit(kernel)) AddSecondPart(kernel);
+  }
+
+  std::vector<ValueId> Operands(const KernelNodes& kernel) const {
+    const int index = kernel_of_[At(graph_.node(kernel.front()).outputs.front())];
+    std::vector<ValueId> operands;
+    for (const NodeId id : kernel) {
+      for (const LoopRead& read : LoopOf(id).reads) {
+        if (kernel_of_[At(read.buffer)] == index) continue;
+        const ValueId now = emitter_.Now(read.value) != kNone
+                                ? emitter_.Now(read.value)
+                                : emitter_.Now(read.buffer);
+        if (std::ranges::count(operands, now) == 0) operands.push_back(now);
+      }
+    }
+    return operands;
+  }
+
+  std::vector<ValueId> Results(const KernelNodes& kernel) const {
+    std::vector<ValueId> results;
+    for (const NodeId id : kernel) {
+      for (const ValueId output : graph_.node(id).outputs) {
+        if (leaves_[At(output)]) results.push_back(output);
+      }
+    }
+    // A result that nothing reads: what the step updates.
+    if (results.empty()) {
+      results.push_back(graph_.node(kernel.back()).outputs.front());
+    }
+    return results;
+  }
+
+  void AddInside(const KernelNodes& kernel, NodeId added) {
+    std::set<NodeId> inside(kernel.begin(), kernel.end());
+    for (const NodeId id : kernel) {
+      inside.insert(LoopOf(id).inlined.begin(), LoopOf(id).inlined.end());
+    }
+    for (const NodeId id : inside) {
+      const Node& node = graph_.node(id);
+      std::vector<ValueId> inputs;
+      for (const ValueId input : node.inputs) inputs.push_back(Inside(input));
+      emitter_.AddInside(added, node, std::move(inputs));
+    }
+    emitter_.ForgetInside();
+  }
+
+  /// A view of an inlined result is that result.
+  ValueId Inside(ValueId id) const {
+    return emitter_.Now(id) != kNone ? emitter_.Now(id)
+                                     : emitter_.Inside(BaseOf(id));
+  }
+
+  bool IsSplit(const KernelNodes& kernel) const {
+    return std::ranges::any_of(kernel, [&](NodeId id) {
+      const Loop& loop = LoopOf(id);
+      return loop.kind == LoopKind::kReduction && loop.rows < kFewRows &&
+             loop.row_elements > (loop.is_inner ? kLongRow : kLongOuterRow);
+    });
+  }
+
+  /// Adds up the parts of few long rows.
+  void AddSecondPart(const KernelNodes& kernel) {
+    const Node& node = graph_.node(kernel.front());
+    emitter_.Emit("fused_reduce", {emitter_.Now(Results(kernel).front())},
+                  graph_.value(node.outputs.front()).type);
+  }
+
+  const OperatorGraph& graph_;
+  std::vector<Loop> loops_;
+  PrimitiveEmitter emitter_;
+  std::vector<int> kernel_of_;  ///< By value; kNone: inline, or a source.
+  std::vector<bool> leaves_;    ///< By value.
+  std::vector<NodeId> views_;   ///< Not yet added.
+  bool listed_ = false;
+};
+
+}  // namespace
+
+OperatorGraph Fuse(const OperatorGraph& graph) {
+  return KernelWriter(graph).Run();
+}
+
+}  // namespace foretell::runtime

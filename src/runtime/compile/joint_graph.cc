@@ -1,0 +1,261 @@
+#include "src/runtime/compile/joint_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+// The lists of operators are those of get_default_op_list() in
+// torch/_functorch/partitioners.py, PyTorch 2.13, by kind of operator: element
+// by element, sums, views, copies and indexing are recomputable; convolutions,
+// products, attention, pooling, sorts, padding, embeddings and concatenations
+// are not.
+
+namespace foretell::runtime {
+namespace {
+
+constexpr int kFar = 1'000'000'000;
+
+constexpr auto kRecomputableKinds =
+    std::to_array<OpKind>({OpKind::kRelu,
+                           OpKind::kGelu,
+                           OpKind::kSilu,
+                           OpKind::kSigmoid,
+                           OpKind::kTanh,
+                           OpKind::kHardActivation,
+                           OpKind::kOtherActivation,
+                           OpKind::kActivationBackward,
+                           OpKind::kAdd,
+                           OpKind::kSubtract,
+                           OpKind::kMultiply,
+                           OpKind::kDivide,
+                           OpKind::kElementwise,
+                           OpKind::kCompare,
+                           OpKind::kSelect,
+                           OpKind::kReduce,
+                           OpKind::kView,
+                           OpKind::kCopy,
+                           OpKind::kCast,
+                           OpKind::kFill});
+
+constexpr auto kProductKinds = std::to_array<OpKind>(
+    {OpKind::kConvolution, OpKind::kTransposedConvolution,
+     OpKind::kConvolutionBackward, OpKind::kLinear, OpKind::kMatmul,
+     OpKind::kEinsum, OpKind::kAttention, OpKind::kAttentionBackward,
+     OpKind::kRecurrent, OpKind::kRecurrentBackward});
+
+/// Of kinds whose other operators stay.
+constexpr auto kRecomputableTargets =
+    std::to_array<std::string_view>({"index", "gather", "argmax", "arange"});
+
+bool HasKind(std::span<const OpKind> kinds, OpKind kind) {
+  return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+std::size_t Place(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+class JointWriter {
+ public:
+  explicit JointWriter(const OperatorGraph& graph) : graph_(graph) {
+    joint_.place_of.assign(graph.values().size(), kNone);
+  }
+
+  JointGraph Write() {
+    MarkLive();
+    AddSources();
+    for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
+      if (is_live_[Place(id)]) AddNode(id);
+    }
+    MarkResults();
+    MarkPasses();
+    MarkDistances();
+    return std::move(joint_);
+  }
+
+ private:
+  bool IsView(const Node& node, ValueId output) const {
+    return std::ranges::any_of(node.inputs, [&](ValueId input) {
+      return graph_.value(input).storage == graph_.value(output).storage;
+    });
+  }
+
+  /// Writes into what it reads.
+  bool IsUpdate(const Node& node) const {
+    return node.kind != OpKind::kView && !node.outputs.empty() &&
+           node.target.ends_with('_') && IsView(node, node.outputs.front());
+  }
+
+  JointTraits TraitsOf(const Node& node) const {
+    JointTraits traits;
+    traits.is_random = node.kind == OpKind::kRandom;
+    traits.is_product = HasKind(kProductKinds, node.kind);
+    traits.is_concat = node.kind == OpKind::kConcat;
+    traits.is_view = !node.outputs.empty() && IsView(node, node.outputs[0]) &&
+                     !IsUpdate(node);
+    traits.is_recomputable =
+        !IsUpdate(node) &&
+        (traits.is_view || HasKind(kRecomputableKinds, node.kind) ||
+         std::ranges::find(kRecomputableTargets, node.target) !=
+             kRecomputableTargets.end());
+    traits.is_fusible = traits.is_recomputable || traits.is_random;
+    return traits;
+  }
+
+  /// Nodes that a result or an update needs.
+  void MarkLive() {
+    is_live_.assign(graph_.nodes().size(), false);
+    std::vector<bool> is_read(graph_.values().size(), false);
+    for (const ValueId id : graph_.outputs()) is_read[Place(id)] = true;
+    for (NodeId id = static_cast<NodeId>(graph_.nodes().size()) - 1; id >= 0;
+         --id) {
+      const Node& node = graph_.node(id);
+      const bool is_optimizer = node.phase == Phase::kOptimizer;
+      const bool is_needed =
+          is_optimizer || IsUpdate(node) || IsGradient(node) ||
+          std::ranges::any_of(node.outputs, [&](ValueId output) {
+            return is_read[Place(output)];
+          });
+      if (!is_needed) continue;
+      for (const ValueId input : node.inputs) is_read[Place(input)] = true;
+      is_live_[Place(id)] = !is_optimizer;
+    }
+  }
+
+  bool IsGradient(const Node& node) const {
+    return std::ranges::any_of(node.outputs, [&](ValueId output) {
+      return graph_.storage(graph_.value(output).storage).role ==
+             TensorRole::kGradient;
+    });
+  }
+
+  void AddSources() {
+    for (ValueId id = 0; id < std::ssize(graph_.values()); ++id) {
+      const Value& value = graph_.value(id);
+      if (value.producer != kNone) continue;
+      JointNode source{.value = id, .bytes = value.type.Bytes()};
+      source.is_source = true;
+      source.is_static = IsSourceRole(graph_.storage(value.storage).role);
+      Add(std::move(source), id);
+    }
+  }
+
+  std::int32_t Add(JointNode node, ValueId value) {
+    const auto place = static_cast<std::int32_t>(joint_.nodes.size());
+    for (const std::int32_t input : node.inputs) {
+      std::vector<std::int32_t>& users = joint_.nodes[Place(input)].users;
+      if (users.empty() || users.back() != place) users.push_back(place);
+    }
+    joint_.nodes.push_back(std::move(node));
+    if (value != kNone) joint_.place_of[Place(value)] = place;
+    return place;
+  }
+
+  void AddNode(NodeId id) {
+    const Node& node = graph_.node(id);
+    JointNode made{.node = id, .traits = TraitsOf(node)};
+    for (const ValueId input : node.inputs) {
+      const std::int32_t place = joint_.place_of[Place(input)];
+      if (place != kNone) made.inputs.push_back(place);
+    }
+    std::ranges::sort(made.inputs);
+    const auto repeated = std::ranges::unique(made.inputs);
+    made.inputs.erase(repeated.begin(), repeated.end());
+    for (const ValueId output : node.outputs) {
+      made.bytes += graph_.value(output).type.Bytes();
+    }
+    if (node.outputs.size() == 1) made.value = node.outputs.front();
+    const ValueId only = made.value;
+    const std::int32_t place = Add(std::move(made), only);
+    if (only == kNone) AddItems(id, place);
+  }
+
+  void AddItems(NodeId id, std::int32_t tuple) {
+    for (const ValueId output : graph_.node(id).outputs) {
+      Add({.node = id,
+           .value = output,
+           .bytes = graph_.value(output).type.Bytes(),
+           .traits = {.is_fusible = true, .is_recomputable = true},
+           .inputs = {tuple}},
+          output);
+    }
+  }
+
+  void MarkResult(ValueId id) {
+    const std::int32_t place = joint_.place_of[Place(id)];
+    if (place != kNone) joint_.nodes[Place(place)].is_result = true;
+  }
+
+  /// The program's results, updates of sources, and what the optimizer reads.
+  void MarkResults() {
+    for (const ValueId id : graph_.outputs()) MarkResult(id);
+    for (const Node& node : graph_.nodes()) {
+      if (node.phase == Phase::kOptimizer) {
+        std::ranges::for_each(node.inputs, [&](ValueId id) { MarkResult(id); });
+      } else if (IsUpdate(node) || IsGradient(node)) {
+        std::ranges::for_each(node.outputs,
+                              [&](ValueId id) { MarkResult(id); });
+      }
+    }
+  }
+
+  bool IsBackward(const JointNode& node) const {
+    return node.node != kNone &&
+           graph_.node(node.node).phase == Phase::kBackward;
+  }
+
+  /// The backward pass begins with the gradient of the loss.
+  void MarkPasses() {
+    bool has_begun = false;
+    for (JointNode& node : joint_.nodes) {
+      const bool is_first = IsBackward(node) && !has_begun;
+      has_begun = has_begun || is_first;
+      node.in_backward = is_first || HasInput(node, &JointNode::in_backward);
+    }
+    for (auto node = joint_.nodes.rbegin(); node != joint_.nodes.rend();
+         ++node) {
+      if (node->in_backward || IsBackward(*node)) continue;
+      node->in_forward = node->is_source || node->is_result ||
+                         HasUser(*node, &JointNode::in_forward);
+    }
+    int order = 0;
+    for (JointNode& node : joint_.nodes) {
+      if (node.in_forward) node.forward_order = order++;
+    }
+  }
+
+  bool HasInput(const JointNode& node, bool JointNode::*is) const {
+    return std::ranges::any_of(node.inputs, [&](std::int32_t input) {
+      return joint_.nodes[Place(input)].*is;
+    });
+  }
+  bool HasUser(const JointNode& node, bool JointNode::*is) const {
+    return std::ranges::any_of(node.users, [&](std::int32_t user) {
+      return joint_.nodes[Place(user)].*is;
+    });
+  }
+
+  void MarkDistances() {
+    for (auto node = joint_.nodes.rbegin(); node != joint_.nodes.rend();
+         ++node) {
+      node->distance = node->in_forward ? kFar : 0;
+      if (!node->in_forward) continue;
+      for (const std::int32_t user : node->users) {
+        node->distance =
+            std::min(node->distance, joint_.nodes[Place(user)].distance + 1);
+      }
+    }
+  }
+
+  const OperatorGraph& graph_;
+  JointGraph joint_;
+  std::vector<bool> is_live_;  ///< By node of the step.
+};
+
+}  // namespace
+
+JointGraph MakeJointGraph(const OperatorGraph& graph) {
+  return JointWriter(graph).Write();
+}
+
+}  // namespace foretell::runtime

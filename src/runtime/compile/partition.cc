@@ -1,0 +1,230 @@
+#include "src/runtime/compile/partition.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "src/graph/copy_calls.h"
+#include "src/runtime/compile/joint_graph.h"
+#include "src/runtime/compile/saved_tensors.h"
+
+// Writes the two passes that SavedTensors divides a step into, as
+// _extract_fwd_bwd_modules and reordering_to_mimic_autograd_engine of
+// torch/_functorch/partitioners.py do: the forward pass has what its results
+// and the kept tensors need; the backward pass is the operators that depend on
+// the gradient of the loss, in their order, each after those of the forward
+// pass that it needs again. Nodes that nothing reads are gone.
+
+namespace foretell::runtime {
+namespace {
+
+std::size_t At(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+class PassWriter {
+ public:
+  explicit PassWriter(const OperatorGraph& graph)
+      : graph_(graph),
+        joint_(MakeJointGraph(graph)),
+        builder_(graph.info()),
+        forward_(graph.values().size(), kNone),
+        backward_(graph.values().size(), kNone),
+        storage_of_(graph.storages().size(), kNone) {
+    builder_.SetParameterElements(graph.ParameterElements());
+  }
+
+  OperatorGraph Write() {
+    const std::vector<std::int32_t> saved =
+        SavedTensors(joint_, graph_.info().runtime.memory_budget);
+    AddSources();
+    WriteForward(saved);
+    for (const std::int32_t place : saved) Keep(place);
+    WriteBackward();
+    MarkEnds();
+    builder_.DeriveLifetimes();
+    return builder_.Build();
+  }
+
+ private:
+  using Values = std::vector<ValueId>;
+
+  const JointNode* JointOf(NodeId id) const {
+    for (const ValueId output : graph_.node(id).outputs) {
+      const std::int32_t place = joint_.place_of[At(output)];
+      if (place != kNone) return &joint_.nodes[At(place)];
+    }
+    return nullptr;
+  }
+
+  void AddSources() {
+    for (ValueId id = 0; id < std::ssize(graph_.values()); ++id) {
+      const Value& value = graph_.value(id);
+      if (value.producer != kNone) continue;
+      forward_[At(id)] = builder_.AddSource(
+          value.name, value.type, StorageNow(value.storage), value.strides);
+      backward_[At(id)] = forward_[At(id)];
+    }
+  }
+
+  StorageId StorageNow(StorageId id) {
+    StorageId& now = storage_of_[At(id)];
+    if (now == kNone) now = NewStorage(id);
+    return now;
+  }
+  StorageId NewStorage(StorageId like) {
+    const Storage& storage = graph_.storage(like);
+    return builder_.AddStorage(storage.bytes, storage.role, storage.label);
+  }
+
+  /// Operators of the forward pass, and of the others those that a kept tensor
+  /// needs.
+  void WriteForward(const std::vector<std::int32_t>& saved) {
+    std::vector<bool> is_needed(graph_.nodes().size(), false);
+    for (const std::int32_t place : saved) MarkNeeded(place, is_needed);
+    for (const JointNode& node : joint_.nodes) {
+      if (node.in_forward && node.node != kNone) {
+        is_needed[At(node.node)] = true;
+      }
+    }
+    for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
+      if (is_needed[At(id)]) Copy(id, Phase::kForward, forward_);
+    }
+  }
+
+  void MarkNeeded(std::int32_t place, std::vector<bool>& is_needed) const {
+    const JointNode& node = joint_.nodes[At(place)];
+    if (node.node == kNone || is_needed[At(node.node)]) return;
+    is_needed[At(node.node)] = true;
+    for (const std::int32_t input : node.inputs) MarkNeeded(input, is_needed);
+    // An item's operands are its tuple's.
+    if (node.inputs.empty()) return;
+    const JointNode& first = joint_.nodes[At(node.inputs.front())];
+    if (first.node != node.node) return;
+    for (const std::int32_t input : first.inputs) MarkNeeded(input, is_needed);
+  }
+
+  void Keep(std::int32_t place) {
+    const JointNode& node = joint_.nodes[At(place)];
+    if (node.node == kNone) return;
+    const ValueId now = forward_[At(node.value)];
+    backward_[At(node.value)] = now;
+    const StorageId storage = builder_.value(now).storage;
+    if (builder_.storage(storage).role == TensorRole::kActivation) {
+      builder_.SetRole(storage, TensorRole::kSaved);
+    }
+  }
+
+  void WriteBackward() {
+    for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.phase == Phase::kForward) continue;
+      const JointNode* const joint = JointOf(id);
+      const bool is_pass = node.phase == Phase::kBackward && joint != nullptr &&
+                           (joint->in_backward || IsResult(node));
+      if (is_pass) CopyWithOperands(id);
+      if (node.phase == Phase::kOptimizer) {
+        Copy(id, Phase::kOptimizer, backward_);
+      }
+    }
+  }
+
+  bool IsResult(const Node& node) const {
+    return std::ranges::any_of(node.outputs, [&](ValueId output) {
+      const std::int32_t place = joint_.place_of[At(output)];
+      return place != kNone && joint_.nodes[At(place)].is_result;
+    });
+  }
+
+  /// Adds `id`, and before it all that its operands still need, in the order
+  /// of the joint graph.
+  void CopyWithOperands(NodeId id) {
+    std::vector<NodeId> missing = {id};
+    std::unordered_set<NodeId> seen = {id};
+    for (std::size_t next = 0; next < missing.size(); ++next) {
+      for (const ValueId input : graph_.node(missing[next]).inputs) {
+        const NodeId producer = graph_.value(input).producer;
+        if (backward_[At(input)] == kNone && seen.insert(producer).second) {
+          missing.push_back(producer);
+        }
+      }
+    }
+    std::ranges::sort(missing);
+    for (const NodeId one : missing) Copy(one, Phase::kBackward, backward_);
+  }
+
+  /// The storage of a copied result: that of an operand whose storage it has,
+  /// or a new one.
+  StorageId StorageOf(const Node& node, ValueId output, Phase phase,
+                      const Values& now) {
+    const StorageId storage = graph_.value(output).storage;
+    for (const ValueId input : node.inputs) {
+      if (graph_.value(input).storage != storage) continue;
+      return builder_.value(now[At(input)]).storage;
+    }
+    if (phase == node.phase) return StorageNow(storage);
+    const StorageId made = NewStorage(storage);
+    builder_.SetRole(made, phase == Phase::kForward
+                               ? TensorRole::kActivation
+                               : TensorRole::kBackwardTemporary);
+    return made;
+  }
+
+  void Copy(NodeId id, Phase phase, Values& now) {
+    const Node& node = graph_.node(id);
+    NodeSpec spec{.target = node.target,
+                  .attributes = node.attributes,
+                  .scope = node.scope,
+                  .phase = phase};
+    for (const ValueId input : node.inputs) {
+      spec.inputs.push_back(now[At(input)]);
+    }
+    const NodeId added = builder_.AddNode(std::move(spec));
+    for (const ValueId output : node.outputs) {
+      const Value& value = graph_.value(output);
+      const StorageId storage = StorageOf(node, output, phase, now);
+      const ValueId copy =
+          builder_.AddResult(added, {}, value.type, storage, value.strides);
+      if (now[At(output)] == kNone) now[At(output)] = copy;
+    }
+    CopyCalls(
+        graph_, id,
+        {.value = [&now](ValueId value) { return now[At(value)]; },
+         .storage = [this](StorageId storage) { return StorageNow(storage); },
+         .name = [](const std::string&) { return std::string(); }},
+        added, builder_);
+  }
+
+  void MarkEnds() {
+    const auto mark = [this](ValueId id, auto add) {
+      const ValueId forward = forward_[At(id)];
+      const ValueId now = forward != kNone ? forward : backward_[At(id)];
+      if (now != kNone) add(now);
+    };
+    for (const ValueId id : graph_.inputs()) {
+      mark(id, [this](ValueId now) { builder_.MarkInput(now); });
+    }
+    for (const ValueId id : graph_.outputs()) {
+      mark(id, [this](ValueId now) { builder_.MarkOutput(now); });
+    }
+  }
+
+  const OperatorGraph& graph_;
+  const JointGraph joint_;
+  GraphBuilder builder_;
+  Values forward_;   ///< By value of the step.
+  Values backward_;  ///< As the backward pass and the optimizer read it.
+  std::vector<StorageId> storage_of_;  ///< By storage of the step.
+};
+
+}  // namespace
+
+OperatorGraph Partition(const OperatorGraph& graph) {
+  const bool has_backward = std::ranges::any_of(
+      graph.nodes(),
+      [](const Node& node) { return node.phase == Phase::kBackward; });
+  return has_backward ? PassWriter(graph).Write() : graph;
+}
+
+}  // namespace foretell::runtime

@@ -1,0 +1,228 @@
+#include "src/runtime/compile/primitive_emitter.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "src/graph/convolution.h"
+
+namespace foretell::runtime {
+namespace {
+
+std::size_t At(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+constexpr std::size_t kImageRank = 4;
+
+Strides ChannelsLastStrides(const Shape& shape) {
+  const std::int64_t channels = std::max<std::int64_t>(1, shape[1]);
+  const std::int64_t row = channels * std::max<std::int64_t>(1, shape[3]);
+  return {row * std::max<std::int64_t>(1, shape[2]), 1, row, channels};
+}
+
+}  // namespace
+
+PrimitiveEmitter::PrimitiveEmitter(const OperatorGraph& graph, GraphInfo info,
+                                   bool channels_last)
+    : graph_(graph),
+      builder_(std::move(info)),
+      channels_last_(channels_last),
+      value_of_(graph.values().size(), kNone),
+      storage_of_(graph.storages().size(), kNone) {
+  builder_.SetParameterElements(graph.ParameterElements());
+  for (ValueId id = 0; id < std::ssize(graph.values()); ++id) {
+    const Value& value = graph.value(id);
+    if (value.producer != kNone) continue;
+    const ValueId now =
+        builder_.AddSource(value.name, value.type, StorageNow(value.storage),
+                           value.strides);
+    Set(id, now);
+  }
+}
+
+StorageId PrimitiveEmitter::StorageNow(StorageId id) {
+  StorageId& now = storage_of_[At(id)];
+  if (now == kNone) {
+    const Storage& storage = graph_.storage(id);
+    now = builder_.AddStorage(storage.bytes, storage.role, storage.label);
+  }
+  return now;
+}
+
+ValueId PrimitiveEmitter::Now(ValueId id) const { return value_of_[At(id)]; }
+
+void PrimitiveEmitter::Set(ValueId id, ValueId now) { value_of_[At(id)] = now; }
+
+void PrimitiveEmitter::Begin(const Node& node) { node_ = &node; }
+
+StorageId PrimitiveEmitter::AddStorage(const TensorType& type) {
+  return builder_.AddStorage(type.Bytes(), node_->phase == Phase::kForward
+                                               ? TensorRole::kActivation
+                                               : TensorRole::kBackwardTemporary);
+}
+
+Strides PrimitiveEmitter::StridesFor(std::string_view target,
+                                     std::span<const ValueId> inputs,
+                                     const TensorType& type) const {
+  if (!channels_last_ || type.shape.size() != kImageRank) return {};
+  if (IsConvolution(OpKindOf(target))) return ChannelsLastStrides(type.shape);
+  const bool follows = std::ranges::any_of(inputs, [&](ValueId id) {
+    return TypeOf(id).shape.size() == kImageRank &&
+           IsChannelsLast(builder_.value(id));
+  });
+  return follows ? ChannelsLastStrides(type.shape) : Strides();
+}
+
+std::vector<ValueId> PrimitiveEmitter::EmitAll(
+    std::string target, std::vector<ValueId> inputs,
+    const std::vector<TensorType>& types, Attributes attributes) {
+  std::vector<Strides> strides;
+  for (const TensorType& type : types) {
+    strides.push_back(StridesFor(target, inputs, type));
+  }
+  const NodeId node = builder_.AddNode({.target = std::move(target),
+                                        .inputs = std::move(inputs),
+                                        .attributes = std::move(attributes),
+                                        .scope = node_->scope,
+                                        .phase = node_->phase});
+  std::vector<ValueId> results;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    results.push_back(builder_.AddResult(node, {}, types[i],
+                                         AddStorage(types[i]),
+                                         std::move(strides[i])));
+  }
+  return results;
+}
+
+ValueId PrimitiveEmitter::Emit(std::string target, std::vector<ValueId> inputs,
+                               TensorType type, Attributes attributes) {
+  return EmitAll(std::move(target), std::move(inputs), {std::move(type)},
+                 std::move(attributes))
+      .front();
+}
+
+ValueId PrimitiveEmitter::View(ValueId of, TensorType type) {
+  const StorageId storage = builder_.value(of).storage;
+  const NodeId node = builder_.AddNode({.target = "view",
+                                        .inputs = {of},
+                                        .scope = node_->scope,
+                                        .phase = node_->phase});
+  return builder_.AddResult(node, {}, std::move(type), storage);
+}
+
+ValueId PrimitiveEmitter::EmitInto(ValueId into, std::string target,
+                                   std::vector<ValueId> inputs,
+                                   Attributes attributes) {
+  const Value value = builder_.value(into);
+  const NodeId node = builder_.AddNode({.target = std::move(target),
+                                        .inputs = std::move(inputs),
+                                        .attributes = std::move(attributes),
+                                        .scope = node_->scope,
+                                        .phase = node_->phase});
+  return builder_.AddResult(node, {}, value.type, value.storage,
+                            value.strides);
+}
+
+void PrimitiveEmitter::CopyFunctional(const Node& node, std::string target) {
+  std::vector<ValueId> inputs;
+  std::vector<TensorType> types;
+  for (const ValueId id : node.inputs) inputs.push_back(Now(id));
+  for (const ValueId id : node.outputs) types.push_back(graph_.value(id).type);
+  const std::vector<ValueId> results =
+      EmitAll(std::move(target), std::move(inputs), types, node.attributes);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Set(node.outputs[i], results[i]);
+  }
+}
+
+void PrimitiveEmitter::Copy(const Node& node, bool with_calls) {
+  std::vector<ValueId> inputs;
+  for (const ValueId id : node.inputs) inputs.push_back(Now(id));
+  const NodeId added =
+      builder_.AddNode({.target = node.target,
+                        .inputs = inputs,
+                        .attributes = node.attributes,
+                        .scope = node_->scope,
+                        .phase = node_->phase});
+  for (const ValueId id : node.outputs) {
+    const Value& value = graph_.value(id);
+    const auto shared = std::ranges::find_if(node.inputs, [&](ValueId input) {
+      return graph_.value(input).storage == value.storage;
+    });
+    const StorageId storage =
+        shared == node.inputs.end()
+            ? StorageNow(value.storage)
+            : builder_.value(Now(*shared)).storage;
+    Strides strides = value.strides;
+    if (strides.empty()) strides = StridesFor(node.target, inputs, value.type);
+    Set(id, builder_.AddResult(added, {}, value.type, storage,
+                               std::move(strides)));
+  }
+  if (with_calls) CopyCalls(node, added);
+}
+
+void PrimitiveEmitter::CopyCalls(const Node& node, NodeId added) {
+  for (const Node& call : node.calls) {
+    NodeSpec spec{.target = call.target,
+                  .inputs = {},
+                  .attributes = call.attributes};
+    for (const ValueId id : call.inputs) spec.inputs.push_back(Now(id));
+    std::vector<ValueId> results;
+    for (const ValueId id : call.outputs) {
+      if (Now(id) == kNone) {
+        const Value& value = graph_.value(id);
+        Set(id, builder_.AddInner(added, {}, value.type,
+                                  StorageNow(value.storage), value.strides));
+      }
+      results.push_back(Now(id));
+    }
+    builder_.AddCall(added, std::move(spec), std::move(results));
+  }
+}
+
+NodeId PrimitiveEmitter::AddKernel(std::string target,
+                                   std::vector<ValueId> inputs,
+                                   const std::vector<ValueId>& results) {
+  const NodeId added = builder_.AddNode({.target = std::move(target),
+                                         .inputs = std::move(inputs),
+                                         .scope = node_->scope,
+                                         .phase = node_->phase});
+  kernel_storage_ = StorageNow(graph_.value(results.front()).storage);
+  for (const ValueId id : results) {
+    const Value& value = graph_.value(id);
+    Set(id, builder_.AddResult(added, {}, value.type, StorageNow(value.storage),
+                               value.strides));
+  }
+  return added;
+}
+
+void PrimitiveEmitter::AddInside(NodeId added, const Node& node,
+                                 std::vector<ValueId> inputs) {
+  std::vector<ValueId> results;
+  for (const ValueId id : node.outputs) {
+    ValueId now = Now(id);
+    if (now == kNone || builder_.value(now).producer != added) {
+      const Value& value = graph_.value(id);
+      // It has no memory.
+      now = builder_.AddInner(added, {}, value.type, kernel_storage_,
+                              value.strides);
+      inside_[id] = now;
+    }
+    results.push_back(now);
+  }
+  builder_.AddCall(added,
+                   {.target = node.target,
+                    .inputs = std::move(inputs),
+                    .attributes = node.attributes},
+                   std::move(results));
+}
+
+ValueId PrimitiveEmitter::Inside(ValueId id) const { return inside_.at(id); }
+
+OperatorGraph PrimitiveEmitter::Finish() {
+  for (const ValueId id : graph_.inputs()) builder_.MarkInput(Now(id));
+  for (const ValueId id : graph_.outputs()) builder_.MarkOutput(Now(id));
+  builder_.DeriveLifetimes();
+  return builder_.Build();
+}
+
+}  // namespace foretell::runtime

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "src/graph/strides.h"
+
+namespace foretell::runtime {
+
+/// Writes a graph that computes what another does, tensor by tensor, with other
+/// operators.
+class PrimitiveEmitter {
+ public:
+  /// `channels_last`: results of convolutions lie channels-last, and those of
+  /// operators element by element as their operands.
+  PrimitiveEmitter(const OperatorGraph& graph, GraphInfo info,
+                   bool channels_last);
+
+  const OperatorGraph& graph() const { return graph_; }
+  /// The tensor of the new graph that replaces `id`.
+  ValueId Now(ValueId id) const;
+  void Set(ValueId id, ValueId now);
+  const TensorType& TypeOf(ValueId now) const {
+    return builder_.value(now).type;
+  }
+
+  /// What Emit adds belongs to `node`.
+  void Begin(const Node& node);
+  /// Adds an operator on tensors of the new graph whose one result has `type`
+  /// in a storage of its own.
+  ValueId Emit(std::string target, std::vector<ValueId> inputs, TensorType type,
+               Attributes attributes = {});
+  /// The same with several results.
+  std::vector<ValueId> EmitAll(std::string target, std::vector<ValueId> inputs,
+                               const std::vector<TensorType>& types,
+                               Attributes attributes = {});
+  /// Adds `of` as a tensor of another shape.
+  ValueId View(ValueId of, TensorType type);
+  /// Adds an operator that writes into the tensor `into`, and returns that.
+  ValueId EmitInto(ValueId into, std::string target,
+                   std::vector<ValueId> inputs, Attributes attributes = {});
+  /// Adds `node` itself, or a call inside one: results that share a storage
+  /// with a tensor of the graph go on to.
+  void Copy(const Node& node, bool with_calls);
+  /// Adds `node` without writing into its operand: its results have storages of
+  /// their own.
+  void CopyFunctional(const Node& node, std::string target);
+
+  /// Adds a kernel of tensors of the new graph; `results` are the old graph's.
+  NodeId AddKernel(std::string target, std::vector<ValueId> inputs,
+                   const std::vector<ValueId>& results);
+  /// Adds `node` as a call inside the kernel `added`, on tensors of the new
+  /// graph. Results that are none of the kernel's are inner tensors, known to
+  /// Inside until ForgetInside.
+  void AddInside(NodeId added, const Node& node, std::vector<ValueId> inputs);
+  ValueId Inside(ValueId id) const;
+  void ForgetInside() { inside_.clear(); }
+
+  /// Marks the ends and returns the graph, with derived lifetimes.
+  OperatorGraph Finish();
+
+ private:
+  StorageId StorageNow(StorageId id);
+  Strides StridesFor(std::string_view target, std::span<const ValueId> inputs,
+                     const TensorType& type) const;
+  StorageId AddStorage(const TensorType& type);
+  void CopyCalls(const Node& node, NodeId added);
+
+  const OperatorGraph& graph_;
+  GraphBuilder builder_;
+  bool channels_last_;
+  const Node* node_ = nullptr;
+  std::map<ValueId, ValueId> inside_;
+  StorageId kernel_storage_ = kNone;  ///< Of the newest kernel's result.
+  std::vector<ValueId> value_of_;      ///< By value of the old graph.
+  std::vector<StorageId> storage_of_;  ///< By storage of the old graph.
+};
+
+}  // namespace foretell::runtime

@@ -1,0 +1,295 @@
+#include "src/runtime/compile/schedule.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <utility>
+
+// The scheduler of torch/_inductor/scheduler.py and choices.py (PyTorch 2.13).
+// Pairs of kernels that touch the same buffers are fused, those that save most
+// first, over and over until nothing changes. A pair fits if
+//
+//   sizes    both loop over as many elements; or one over the rows, or over the
+//            elements of the rows, that the other sums along, if those lie one
+//            after the other (SIMDScheduling.can_fuse, codegen/simd.py)
+//   order    the later one reads what the earlier one writes in the same order
+//            (can_fuse_vertical)
+//   cycles   nothing between them has to run between them
+//   bounds   at most 64 nodes, no further than 64 apart
+
+namespace foretell::runtime {
+namespace {
+
+constexpr std::size_t kMostNodes = 64;           // max_fusion_size
+constexpr std::int64_t kMostDistance = 64;       // are_long_distant_nodes
+constexpr std::int64_t kLeastSharedBytes = 10;   // score_fusion_memory_threshold
+constexpr int kMostRounds = 10;                  // Scheduler.fuse_nodes
+/// max_fusion_buffer_group_pairwise_attempts.
+constexpr std::size_t kPairsOfABuffer = 64;
+
+std::size_t At(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+/// A kernel so far.
+struct Group {
+  std::vector<NodeId> nodes;
+  bool is_extern = false;
+  bool reduces = false;
+  std::int64_t rows = 0;
+  std::int64_t row_elements = 1;
+  bool is_inner = true;
+  Phase phase = Phase::kForward;
+  std::map<ValueId, bool> reads = {};  ///< Buffers; true: all in order.
+  std::set<ValueId> writes = {};
+  std::set<int> before = {};  ///< Groups that it reads from.
+  std::set<int> after = {};
+};
+
+class Scheduler {
+ public:
+  Scheduler(const OperatorGraph& graph, const std::vector<Loop>& loops)
+      : graph_(graph), loops_(loops), writer_(graph.values().size(), kNone) {
+    for (NodeId id = 0; id < std::ssize(loops); ++id) {
+      const Loop& loop = loops[At(id)];
+      if (loop.kind != LoopKind::kView && loop.is_buffer) AddGroup(id);
+    }
+  }
+
+  std::vector<KernelNodes> Run() {
+    for (int round = 0; round < kMostRounds && FuseOnce(); ++round) {
+    }
+    return InOrder();
+  }
+
+ private:
+  void AddGroup(NodeId id) {
+    const Loop& loop = loops_[At(id)];
+    const Node& node = graph_.node(id);
+    const int index = static_cast<int>(groups_.size());
+    Group group{.nodes = {id},
+                .is_extern = loop.kind == LoopKind::kExtern,
+                .reduces = loop.kind == LoopKind::kReduction,
+                .rows = loop.rows,
+                .row_elements = loop.row_elements,
+                .is_inner = loop.is_inner,
+                .phase = node.phase};
+    for (const LoopRead& read : loop.reads) {
+      group.reads.try_emplace(read.buffer, true).first->second &= read.in_order;
+      const int writer = writer_[At(read.buffer)];
+      if (writer != kNone && writer != index) group.before.insert(writer);
+    }
+    for (const ValueId output : node.outputs) {
+      // An update comes after all that read the old content.
+      AddUpdate(output, index, group);
+      group.writes.insert(output);
+      writer_[At(output)] = index;
+    }
+    for (const int before : group.before) groups_[At(before)].after.insert(index);
+    groups_.push_back(std::move(group));
+  }
+
+  void AddUpdate(ValueId output, int index, Group& group) {
+    const StorageId storage = graph_.value(output).storage;
+    if (graph_.storage(storage).role == TensorRole::kActivation) return;
+    const auto [place, is_new] = last_of_storage_.try_emplace(storage, index);
+    if (is_new) return;
+    if (place->second != index) group.before.insert(place->second);
+    place->second = index;
+  }
+
+  std::int64_t SharedBytes(const Group& a, const Group& b) const {
+    std::int64_t bytes = 0;
+    const auto add = [&](ValueId id) { bytes += graph_.value(id).type.Bytes(); };
+    for (const auto& [buffer, in_order] : b.reads) {
+      const auto same = a.reads.find(buffer);
+      const bool both_read = same != a.reads.end() && same->second && in_order;
+      if (both_read || (a.writes.contains(buffer) && in_order)) add(buffer);
+    }
+    for (const auto& [buffer, in_order] : a.reads) {
+      if (b.writes.contains(buffer) && in_order) add(buffer);
+    }
+    return bytes;
+  }
+
+  /// `elements` of a loop element by element beside a reduction.
+  static bool FitsRows(const Group& reduction, std::int64_t elements) {
+    return elements == reduction.rows ||
+           (reduction.is_inner &&
+            elements == reduction.rows * reduction.row_elements);
+  }
+
+  static bool SizesFit(const Group& a, const Group& b) {
+    if (a.reduces && b.reduces) {
+      return a.rows == b.rows && a.row_elements == b.row_elements &&
+             a.is_inner == b.is_inner;
+    }
+    if (!a.reduces && !b.reduces) return a.rows == b.rows;
+    return a.reduces ? FitsRows(a, b.rows) : FitsRows(b, a.rows);
+  }
+
+  /// Whether a group other than the two is on a path from `from` to `to`.
+  bool HasDetour(int from, int to) const {
+    std::set<int> seen;
+    std::queue<int> rest;
+    for (const int next : groups_[At(from)].after) {
+      if (next != to && seen.insert(next).second) rest.push(next);
+    }
+    while (!rest.empty()) {
+      const int index = rest.front();
+      rest.pop();
+      for (const int next : groups_[At(index)].after) {
+        if (next == to) return true;
+        if (groups_[At(next)].nodes.front() > groups_[At(to)].nodes.back()) {
+          continue;
+        }
+        if (seen.insert(next).second) rest.push(next);
+      }
+    }
+    return false;
+  }
+
+  bool ReadsInOrder(const Group& reader, const Group& writer) const {
+    return std::ranges::all_of(reader.reads, [&](const auto& read) {
+      return !writer.writes.contains(read.first) || read.second;
+    });
+  }
+
+  /// The order of the loops is the same, where both see more than a row.
+  bool CanFuse(int first, int second) const {
+    const Group& a = groups_[At(first)];
+    const Group& b = groups_[At(second)];
+    if (a.is_extern || b.is_extern || a.phase != b.phase) return false;
+    if (a.nodes.size() + b.nodes.size() > kMostNodes) return false;
+    const bool depends = b.before.contains(first) || a.before.contains(second);
+    const std::int64_t distance =
+        std::abs(std::int64_t{a.nodes.front()} - b.nodes.front());
+    if (!depends && distance > kMostDistance) return false;
+    return SizesFit(a, b) && SharedBytes(a, b) >= kLeastSharedBytes &&
+           ReadsInOrder(b, a) && ReadsInOrder(a, b) &&
+           !HasDetour(first, second) && !HasDetour(second, first);
+  }
+
+  using Candidate = std::tuple<bool, std::int64_t, int, int>;
+
+  std::vector<Candidate> Candidates() const {
+    std::map<ValueId, std::vector<int>> touching;
+    for (int i = 0; i < std::ssize(groups_); ++i) {
+      const Group& group = groups_[At(i)];
+      if (group.nodes.empty() || group.is_extern) continue;
+      for (const auto& [buffer, in_order] : group.reads) {
+        touching[buffer].push_back(i);
+      }
+      for (const ValueId id : group.writes) touching[id].push_back(i);
+    }
+    std::set<Candidate> found;
+    for (const auto& [buffer, groups] : touching) {
+      for (std::size_t i = 0; i < groups.size(); ++i) {
+        const std::size_t end =
+            std::min(groups.size(), i + 1 + kPairsOfABuffer);
+        for (std::size_t j = i + 1; j < end; ++j) AddPair(groups[i], groups[j], found);
+      }
+    }
+    return {found.rbegin(), found.rend()};
+  }
+
+  void AddPair(int i, int j, std::set<Candidate>& found) const {
+    if (i == j) return;
+    const auto [first, second] = std::minmax(i, j);
+    const Group& a = groups_[At(first)];
+    const Group& b = groups_[At(second)];
+    if (!SizesFit(a, b)) return;
+    found.insert({a.reduces == b.reduces, SharedBytes(a, b), -first, -second});
+  }
+
+  bool FuseOnce() {
+    bool changed = false;
+    for (const auto& [same, bytes, first, second] : Candidates()) {
+      const int a = -first, b = -second;
+      if (groups_[At(a)].nodes.empty() || groups_[At(b)].nodes.empty()) continue;
+      if (!CanFuse(a, b)) continue;
+      Fuse(a, b);
+      changed = true;
+    }
+    return changed;
+  }
+
+  void Fuse(int into, int from) {
+    Group& a = groups_[At(into)];
+    Group& b = groups_[At(from)];
+    a.nodes.insert(a.nodes.end(), b.nodes.begin(), b.nodes.end());
+    std::ranges::sort(a.nodes);
+    if (!a.reduces && b.reduces) {
+      a.rows = b.rows;
+      a.row_elements = b.row_elements;
+      a.is_inner = b.is_inner;
+      a.reduces = true;
+    }
+    for (const auto& [buffer, in_order] : b.reads) {
+      a.reads.try_emplace(buffer, true).first->second &= in_order;
+    }
+    a.writes.insert(b.writes.begin(), b.writes.end());
+    Relink(into, from);
+    b = {};
+  }
+
+  void Relink(int into, int from) {
+    Group& a = groups_[At(into)];
+    const Group& b = groups_[At(from)];
+    for (const int index : b.before) {
+      groups_[At(index)].after.erase(from);
+      if (index == into) continue;
+      groups_[At(index)].after.insert(into);
+      a.before.insert(index);
+    }
+    for (const int index : b.after) {
+      groups_[At(index)].before.erase(from);
+      if (index == into) continue;
+      groups_[At(index)].before.insert(into);
+      a.after.insert(index);
+    }
+    a.before.erase(from);
+    a.after.erase(from);
+  }
+
+  std::vector<KernelNodes> InOrder() const {
+    std::set<std::pair<NodeId, int>> ready;
+    std::vector<std::size_t> waits(groups_.size());
+    for (int i = 0; i < std::ssize(groups_); ++i) {
+      const Group& group = groups_[At(i)];
+      waits[At(i)] = group.before.size();
+      if (!group.nodes.empty() && group.before.empty()) {
+        ready.insert({group.nodes.back(), i});
+      }
+    }
+    std::vector<KernelNodes> kernels;
+    while (!ready.empty()) {
+      const int index = ready.begin()->second;
+      ready.erase(ready.begin());
+      const Group& group = groups_[At(index)];
+      kernels.push_back(group.nodes);
+      for (const int next : group.after) {
+        if (--waits[At(next)] == 0) {
+          ready.insert({groups_[At(next)].nodes.back(), next});
+        }
+      }
+    }
+    return kernels;
+  }
+
+  const OperatorGraph& graph_;
+  const std::vector<Loop>& loops_;
+  std::vector<Group> groups_;
+  std::vector<int> writer_;  ///< Group by value.
+  std::map<StorageId, int> last_of_storage_;
+};
+
+}  // namespace
+
+std::vector<KernelNodes> ScheduleKernels(const OperatorGraph& graph,
+                                         const std::vector<Loop>& loops) {
+  return Scheduler(graph, loops).Run();
+}
+
+}  // namespace foretell::runtime

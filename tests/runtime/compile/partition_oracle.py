@@ -1,0 +1,268 @@
+"""What AOTAutograd saves for the backward pass of a step that foretell recorded.
+
+    foretell inspect zoo:resnet18 --mode training --format graph > step.txt
+    partition_oracle.py step.txt …
+
+runs the forward operators of the file again, on fake CUDA tensors through
+AOTAutograd with Inductor's decompositions and passes over the joint graph, and
+prints what PyTorch's min-cut partition saves and recomputes: one JSON object
+per file.
+"""
+
+import argparse
+import collections
+import json
+import re
+import sys
+
+import fake_cuda
+
+fake_cuda.load()
+
+# pylint: disable=wrong-import-position
+import torch
+from torch._functorch import config as functorch_config
+from torch._functorch import partitioners
+from torch._functorch.aot_autograd import aot_function
+from torch._inductor import config as inductor_config
+from torch._inductor.decomposition import select_decomp_table
+from torch._inductor.fx_passes.joint_graph import joint_graph_passes
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+_DTYPES = {
+    "f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
+    "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
+    "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8,
+    "bool": torch.bool, "c64": torch.complex64, "c128": torch.complex128,
+}
+_SOURCE = re.compile(r"%(\S+) = (input|parameter|buffer) (\w+)\[([\d,]*)\]"
+                     r"(?: strides=\[([\d, ]*)\])?")
+_NODE = re.compile(r"(\| )?(%[^=]*?) = (\w+)\(([^)]*)\)(?: \{(.*?)\})? :")
+# Called in the backward pass of forward operators that choose a kernel: the
+# recorded choice is replayed, because fake tensors have no GPU to ask.
+_CHOICES = {"scaled_dot_product_attention"}
+
+
+class Operator:
+    """A node of the file: names of results and operands, and attributes."""
+
+    def __init__(self, match):
+        self.results = re.findall(r"%([^\s,]+)", match[2])
+        self.target = match[3]
+        self.operands = re.findall(r"%([^\s,]+)", match[4])
+        self.attributes = dict(_attributes(match[5] or ""))
+        self.choice = None
+
+
+def _attributes(text):
+    for name, value in re.findall(
+            r'(\w+)=(\[[^\]]*\]|"(?:[^"\\]|\\.)*"|[^,\s]+)', text):
+        try:
+            yield name, json.loads(value)
+        except json.JSONDecodeError:
+            yield name, _DTYPES.get(value, float(value) if value in (
+                "inf", "-inf", "nan") else value)
+
+
+class Step:
+    """Sources, forward operators and results of a graph in foretell's text."""
+
+    def __init__(self, lines):
+        self.sources = {}
+        self.operators = []
+        self.outputs = []
+        self.backward = set()
+        for line in lines:
+            self._read(line)
+
+    def _read(self, line):
+        source = _SOURCE.match(line)
+        if source:
+            name, role, dtype, shape, strides = source.groups()
+            ints = [int(n) for n in shape.split(",") if n]
+            strides = [int(n) for n in (strides or "").split(",") if n.strip()]
+            self.sources[name] = (role, _DTYPES[dtype], ints, strides)
+            return
+        if line.startswith("output "):
+            self.outputs += re.findall(r"%(\S+)", line)
+        node = _NODE.match(line)
+        if node is None:
+            return
+        operator = Operator(node)
+        if not node[1]:
+            self.operators.append(operator)
+        elif operator.results[0] == self.operators[-1].results[0]:
+            self.operators[-1].choice = operator
+
+    def forward(self):
+        """Operators before the first of the backward pass."""
+        for operator in self.operators:
+            if operator.target == "ones_like":
+                return
+            yield operator
+
+
+def _bind(schema, operands, attributes):
+    """Arguments of an overload by name, or None if they do not fit it."""
+    names = {argument.name for argument in schema.arguments}
+    if not set(attributes) <= names:
+        return None
+    bound = dict(attributes)
+    left = list(operands)
+    tensors = [a for a in schema.arguments
+               if "Tensor" in str(a.type) and a.name not in attributes]
+    for i, argument in enumerate(tensors):
+        is_list = "List" in str(argument.type)
+        needed = sum(1 for a in tensors[i + 1:]
+                     if "Optional" not in str(a.type))
+        if is_list:
+            count = len(left) - needed
+            bound[argument.name], left = left[:count], left[count:]
+        elif left:
+            bound[argument.name] = left.pop(0)
+        elif "Optional" not in str(argument.type):
+            return None
+    required = [a.name for a in schema.arguments if not a.has_default_value()]
+    optional = {a.name for a in schema.arguments if "Optional" in str(a.type)}
+    for name in required:
+        if name not in bound and name in optional:
+            bound[name] = None
+    if left or any(name not in bound for name in required):
+        return None
+    return bound
+
+
+def _call(operator, values):
+    packet = getattr(torch.ops.aten, operator.target)
+    operands = [values[name] for name in operator.operands]
+    attributes = dict(operator.attributes)
+    attributes.pop("autocast", None)
+    if "device" not in attributes and not operands:
+        attributes["device"] = torch.device("cuda:0")
+    for name in packet.overloads():
+        if "out" in name.split("_"):
+            continue
+        overload = getattr(packet, name)
+        bound = _bind(overload._schema, operands, attributes)
+        if bound is not None:
+            return overload(**bound)
+    raise ValueError(f"no overload of {operator.target} takes "
+                     f"{len(operands)} tensors and {attributes}")
+
+
+def _replay(step, tensors):
+    values = dict(zip(step.sources, tensors))
+    last = None
+    for operator in step.forward():
+        chosen = operator
+        if operator.target in _CHOICES and operator.choice is not None:
+            chosen = operator.choice
+        results = _call(chosen, values)
+        if not isinstance(results, (tuple, list)):
+            results = (results,)
+        values.update(zip(operator.results, results))
+        last = operator.results[0]
+    return values[last], *(values[name] for name in step.outputs
+                           if name != last)
+
+
+def _sources(step):
+    for role, dtype, shape, strides in step.sources.values():
+        tensor = (torch.empty_strided(shape, strides, dtype=dtype,
+                                      device="cuda:0") if strides else
+                  torch.empty(shape, dtype=dtype, device="cuda:0"))
+        if role == "parameter" and dtype.is_floating_point:
+            tensor.requires_grad_()
+        yield tensor
+
+
+class Partition:
+    """Stands for PyTorch's partition function, and keeps its result."""
+
+    def __init__(self, step):
+        roles = [role for role, *_ in step.sources.values()]
+        self._static = [i for i, role in enumerate(roles) if role != "input"]
+
+    def __call__(self, joint, inputs, *, num_fwd_outputs, **_):
+        # Folding computes constants on the device, which there is none of.
+        with inductor_config.patch(joint_graph_constant_folding=False):
+            joint_graph_passes(joint)
+        self.joint = joint
+        self.forward, self.backward = (
+            partitioners.min_cut_rematerialization_partition(
+                joint, inputs, num_fwd_outputs=num_fwd_outputs,
+                static_lifetime_input_indices=self._static))
+        return self.forward, self.backward
+
+    def report(self):
+        """Saved tensors of the forward pass and recomputed operators."""
+        primals = {n.name for n in self.forward.graph.nodes
+                   if n.op == "placeholder"}
+        made = {n.name for n in self.forward.graph.nodes
+                if n.op == "call_function"}
+        saved = []
+        storages = {}
+        for node in self.backward.graph.nodes:
+            value = node.meta.get("val")
+            if (node.op != "placeholder" or node.name in primals
+                    or "tangents" in node.name
+                    or not isinstance(value, torch.Tensor)):
+                continue
+            size = value.numel() * value.element_size()
+            storages[node.name] = size
+            saved.append([node.name, str(value.dtype).removeprefix("torch."),
+                          list(value.shape), size])
+        recomputed = collections.Counter(
+            str(n.target) for n in self.backward.graph.nodes
+            if n.op == "call_function" and n.name in made)
+        return {"bytes": sum(storages.values()), "saved": saved,
+                "recomputed": dict(sorted(recomputed.items()))}
+
+
+def partition(lines):
+    """The partition of the step in `lines` of foretell's text."""
+    step = Step(lines)
+    chosen = Partition(step)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        tensors = list(_sources(step))
+        compiled = aot_function(
+            lambda *sources: _replay(step, sources),
+            fw_compiler=lambda module, _: module.forward,
+            bw_compiler=lambda module, _: module.forward,
+            partition_fn=chosen, decompositions=select_decomp_table())
+        compiled(*tensors)
+    return chosen
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--budget", type=float, default=1.0,
+                        help="activation_memory_budget")
+    parser.add_argument("--joint", action="store_true",
+                        help="print the joint graph, too")
+    arguments = parser.parse_args()
+    for path in arguments.files:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        try:
+            with functorch_config.patch(
+                    activation_memory_budget=arguments.budget):
+                chosen = partition(lines)
+        except Exception as error:  # pylint: disable=broad-except
+            print(json.dumps({"file": path, "error": str(error)[:300]}),
+                  flush=True)
+            continue
+        if arguments.joint:
+            for node in chosen.joint.graph.nodes:
+                value = node.meta.get("val")
+                shape = list(value.shape) if isinstance(
+                    value, torch.Tensor) else ""
+                print(node.name, node.target, node.args, shape,
+                      file=sys.stderr)
+        print(json.dumps({"file": path, **chosen.report()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
