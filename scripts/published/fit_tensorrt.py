@@ -8,9 +8,9 @@ the GPU times that `predict --runtime tensorrt` gives, divided by today's factor
 page that lists two GPUs under one heading, rows beyond twice the fastest of their
 configuration are left out. A factor is fitted to the median of a configuration, by
 absolute errors of logarithms: one by generation of GPU, one each for INT8, sparse weights
-and networks with convolutions in groups. Prints in Markdown the error in percent by model and by GPU, first of
-the fit to all and then of a fit without it, and the factors that hold 90 % of the rows of
-GPUs left out (kEngine of src/answer/interval_width.cc). --write replaces the factors of
+and networks with convolutions in groups. Prints in Markdown the error in percent by model
+and by GPU, first of the fit to all and then of a fit without it, and the factors that
+hold 90 % of the rows of GPUs left out (kEngine of src/answer/interval_width.cc). --write replaces the factors of
 data/tensorrt.json.
 """
 

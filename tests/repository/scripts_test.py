@@ -133,7 +133,7 @@ class BuildOnce(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         for name in ("src", "frontends", "datasets", "training", "serve",
                      "include", "data", "cmake", "scripts", "build/release/cli",
-                     "cli/commands", "python/converters"):
+                     "cli/commands", "python/converters", "python/runtimes"):
             (self.root / name).mkdir(parents=True)
         (self.root / "CMakeLists.txt").touch()
         table = pathlib.Path("cli", "commands", "command_table.h")
