@@ -1,5 +1,3 @@
-#include <fmt/core.h>
-
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -20,6 +18,7 @@
 #include "frontends/sandboxed_source.h"
 #include "frontends/torchscript/archive.h"
 #include "frontends/torchscript/torchscript_program.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/name_table.h"
 #include "src/core/text.h"
@@ -34,9 +33,8 @@ constexpr NameTable<3> kSandboxNames = {"off", "auto", "require"};
 void RequireLocks(const std::string& path) {
   const std::string missing = MissingLocks();
   if (missing.empty()) return;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("{}: a sandbox is required, and this kernel lacks {}",
-                          path, missing));
+  throw Unsupported("{}: a sandbox is required, and this kernel lacks {}", path,
+                    missing);
 }
 
 /// Returns a function that builds the Program.

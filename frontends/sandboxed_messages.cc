@@ -3,13 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <concepts>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
 #include "src/core/bytes.h"
+#include "src/core/failure.h"
 
 namespace foretell::sandboxed {
 namespace {
@@ -21,8 +24,7 @@ constexpr std::array<std::string_view, 3> kFormats = {"exported", "onnx",
                                                       "torchscript"};
 
 [[noreturn]] void Refuse(const std::string& what) {
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("the process that opened it gave {}", what));
+  throw Corrupt("the process that opened it gave {}", what);
 }
 
 /// Length of a list of at most `most` items, all of which the message has.
@@ -38,278 +40,236 @@ std::uint64_t TakeCount(ByteReader& reader, std::size_t most) {
   return count;
 }
 
-bool TakeFlag(ByteReader& reader) { return reader.Number<std::uint8_t>() != 0; }
-
-std::int64_t TakeSize(ByteReader& reader) {
-  const auto size = reader.Number<std::int64_t>();
-  if (size < 0) Refuse(fmt::format("a size of {}", size));
-  return size;
-}
-
-void PutType(ByteWriter& writer, DType dtype) { writer.Text(DTypeName(dtype)); }
-
-DType TakeType(ByteReader& reader) {
-  const std::optional<DType> dtype = ParseDType(reader.Text());
-  if (!dtype) Refuse("an unknown element type");
-  return *dtype;
-}
-
-void PutWarnings(ByteWriter& writer, std::vector<std::string> warnings) {
-  warnings = WithinLimits(std::move(warnings));
-  writer.Number(std::uint64_t{warnings.size()});
-  for (const std::string& warning : warnings) writer.Text(warning);
-}
-
-std::vector<std::string> TakeWarnings(ByteReader& reader) {
-  std::vector<std::string> warnings(TakeCount(reader, kMostWarnings));
-  for (std::string& warning : warnings) {
-    const std::string_view text = reader.View();
-    if (text.size() > kMostWarningBytes) {
-      Refuse(fmt::format("a warning of {} bytes, at most {} are taken",
-                         text.size(), kMostWarningBytes));
-    }
-    warning = text;
-  }
-  return warnings;
-}
-
-void PutSizeIfAny(ByteWriter& writer, std::optional<std::int64_t> size) {
-  writer.Number(std::uint8_t{size.has_value()});
-  writer.Number(size.value_or(0));
-}
-
-std::optional<std::int64_t> TakeSizeIfAny(ByteReader& reader) {
-  const bool has_size = TakeFlag(reader);
-  const std::int64_t size = TakeSize(reader);
-  return has_size ? std::optional(size) : std::nullopt;
-}
-
-void PutDim(ByteWriter& writer, const InputDim& dim) {
-  writer.Text(dim.symbol);
-  PutSizeIfAny(writer, dim.value);
-  PutSizeIfAny(writer, dim.at_least);
-  PutSizeIfAny(writer, dim.at_most);
-}
-
-InputDim TakeDim(ByteReader& reader) {
-  InputDim dim{.value = std::nullopt, .symbol = reader.Text()};
-  dim.value = TakeSizeIfAny(reader);
-  dim.at_least = TakeSizeIfAny(reader);
-  dim.at_most = TakeSizeIfAny(reader);
-  return dim;
-}
-
-void PutSpec(ByteWriter& writer, const InputSpec& spec) {
-  writer.Text(spec.name);
-  writer.Number(spec.fill);
-  writer.Number(std::uint8_t{spec.is_number});
-  writer.Number(std::uint8_t{spec.is_optional});
-  writer.Number(std::uint8_t{spec.dtype.has_value()});
-  if (spec.dtype) PutType(writer, *spec.dtype);
-  writer.Number(std::uint8_t{spec.dims.has_value()});
-  if (!spec.dims) return;
-  writer.Number(std::uint64_t{spec.dims->size()});
-  for (const InputDim& dim : *spec.dims) PutDim(writer, dim);
-}
-
-InputSpec TakeSpec(ByteReader& reader) {
-  InputSpec spec{.name = reader.Text(), .dtype = {}, .dims = {}};
-  spec.fill = reader.Number<std::int64_t>();
-  spec.is_number = TakeFlag(reader);
-  spec.is_optional = TakeFlag(reader);
-  if (TakeFlag(reader)) spec.dtype = TakeType(reader);
-  if (!TakeFlag(reader)) return spec;
-  spec.dims.emplace(TakeCount(reader, kMostDims));
-  for (InputDim& dim : *spec.dims) dim = TakeDim(reader);
-  return spec;
-}
-
-void PutTensorType(ByteWriter& writer, const TensorType& type) {
-  PutType(writer, type.dtype);
-  writer.Number(std::uint64_t{type.shape.size()});
-  for (const std::int64_t size : type.shape) writer.Number(size);
-}
-
-TensorType TakeTensorType(ByteReader& reader) {
-  TensorType type{.dtype = TakeType(reader), .shape = {}};
-  type.shape.resize(TakeCount(reader, kMostDims));
-  for (std::int64_t& size : type.shape) size = TakeSize(reader);
-  return type;
-}
-
-void PutNumbers(ByteWriter& writer, const std::vector<std::int64_t>& numbers) {
-  writer.Number(std::uint64_t{numbers.size()});
-  for (const std::int64_t number : numbers) writer.Number(number);
-}
-
-std::vector<std::int64_t> TakeNumbers(ByteReader& reader) {
-  std::vector<std::int64_t> numbers(TakeCount(reader, kMostTensors));
-  for (std::int64_t& number : numbers) number = reader.Number<std::int64_t>();
-  return numbers;
-}
-
-void PutInputs(ByteWriter& writer, const std::vector<BoundInput>& inputs) {
-  writer.Number(std::uint64_t{inputs.size()});
-  for (const BoundInput& input : inputs) {
-    writer.Text(input.name);
-    PutTensorType(writer, input.type);
-    writer.Number(std::uint8_t{input.says_dtype});
-    PutNumbers(writer, input.values);
-    writer.Number(input.fill);
-    writer.Number(std::uint64_t{input.from_example.size()});
-    for (const auto& [dim, symbol] : input.from_example) {
-      writer.Number(std::uint64_t{dim});
-      writer.Text(symbol);
-    }
-  }
-}
-
-std::vector<BoundInput> TakeInputs(ByteReader& reader) {
-  std::vector<BoundInput> inputs(TakeCount(reader, kMostTensors));
-  for (BoundInput& input : inputs) {
-    input.name = reader.Text();
-    input.type = TakeTensorType(reader);
-    input.says_dtype = reader.Number<std::uint8_t>() != 0;
-    input.values = TakeNumbers(reader);
-    input.fill = reader.Number<std::int64_t>();
-    for (std::uint64_t left = TakeCount(reader, kMostDims); left > 0; --left) {
-      const auto dim = reader.Number<std::uint64_t>();
-      input.from_example[dim] = reader.Text();
-    }
-  }
-  return inputs;
-}
-
-void PutOutputs(ByteWriter& writer, const std::vector<TraceOutput>& outputs) {
-  writer.Number(std::uint64_t{outputs.size()});
-  for (const TraceOutput& output : outputs) {
-    writer.Text(output.name);
-    PutTensorType(writer, output.type);
-    writer.Number(std::uint8_t{output.on_host});
-  }
-}
-
-std::vector<TraceOutput> TakeOutputs(ByteReader& reader) {
-  std::vector<TraceOutput> outputs(TakeCount(reader, kMostTensors));
-  for (TraceOutput& output : outputs) {
-    output.name = reader.Text();
-    output.type = TakeTensorType(reader);
-    output.on_host = TakeFlag(reader);
-  }
-  return outputs;
-}
-
 template <typename T>
-void PutOptional(ByteWriter& writer, const std::optional<T>& value) {
-  writer.Number(std::uint8_t{value.has_value()});
-  writer.Number(value.value_or(T{}));
+concept IsNumber = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+template <typename T, typename Type>
+concept Is = std::same_as<std::remove_const_t<T>, Type>;
+
+/// Writes fields. Every type's fields are listed once, in Exchange(), which is
+/// called with a Sender and with a Receiver.
+class Sender : public ByteWriter {
+ public:
+  template <typename... Fields>
+  void operator()(const Fields&... fields) {
+    (Put(fields), ...);
+  }
+  void Size(std::int64_t size) { Number(size); }
+  void Size(std::optional<std::int64_t> size) { Put(size); }
+  template <typename T>
+  void List(const std::vector<T>& items, std::size_t /*most*/) {
+    Number(std::uint64_t{items.size()});
+    for (const T& item : items) Put(item);
+  }
+  void Sizes(const std::vector<std::int64_t>& sizes) { List(sizes, kMostDims); }
+  void Warnings(std::vector<std::string> warnings) {
+    List(WithinLimits(std::move(warnings)), kMostWarnings);
+  }
+  template <typename Key, typename Value, typename Entry>
+  void Map(const std::map<Key, Value>& items, std::size_t /*most*/,
+           Entry entry) {
+    Number(std::uint64_t{items.size()});
+    for (const auto& [key, value] : items) entry(*this, key, value);
+  }
+  template <typename T, typename Print, typename Parse>
+  void Printed(const T& value, Print print, Parse /*parse*/) {
+    Text(print(value));
+  }
+
+ private:
+  void Put(bool flag) { Number(std::uint8_t{flag}); }
+  void Put(DType dtype) { Text(DTypeName(dtype)); }
+  void Put(const std::string& text) { Text(text); }
+  template <IsNumber T>
+  void Put(T number) {
+    Number(number);
+  }
+  template <typename T>
+  void Put(const std::optional<T>& value) {
+    Put(value.has_value());
+    if (value) Put(*value);
+  }
+  template <typename T>
+    requires(!IsNumber<T>)
+  void Put(const T& value) {
+    Exchange(*this, value);
+  }
+};
+
+/// Reads what Sender wrote, and checks it.
+class Receiver : public ByteReader {
+ public:
+  using ByteReader::ByteReader;
+
+  template <typename... Fields>
+  void operator()(Fields&... fields) {
+    (Take(fields), ...);
+  }
+  void Size(std::int64_t& size) {
+    Take(size);
+    if (size < 0) Refuse(fmt::format("a size of {}", size));
+  }
+  void Size(std::optional<std::int64_t>& size) {
+    if (Flag()) Size(size.emplace());
+  }
+  template <typename T>
+  void List(std::vector<T>& items, std::size_t most) {
+    items = std::vector<T>(TakeCount(*this, most));
+    for (T& item : items) Take(item);
+  }
+  void Sizes(std::vector<std::int64_t>& sizes) {
+    sizes.resize(TakeCount(*this, kMostDims));
+    for (std::int64_t& size : sizes) Size(size);
+  }
+  void Warnings(std::vector<std::string>& warnings) {
+    warnings.resize(TakeCount(*this, kMostWarnings));
+    for (std::string& warning : warnings) {
+      const std::string_view text = View();
+      if (text.size() > kMostWarningBytes) {
+        Refuse(fmt::format("a warning of {} bytes, at most {} are taken",
+                           text.size(), kMostWarningBytes));
+      }
+      warning = text;
+    }
+  }
+  template <typename Key, typename Value, typename Entry>
+  void Map(std::map<Key, Value>& items, std::size_t most, Entry entry) {
+    for (std::uint64_t left = TakeCount(*this, most); left > 0; --left) {
+      Key key{};
+      Value value{};
+      entry(*this, key, value);
+      items[std::move(key)] = std::move(value);
+    }
+  }
+  /// An empty text leaves the value as it is.
+  template <typename T, typename Print, typename Parse>
+  void Printed(T& value, Print /*print*/, Parse parse) {
+    const std::string_view text = View();
+    if (!text.empty()) value = parse("a request", text);
+  }
+  bool Flag() { return Number<std::uint8_t>() != 0; }
+
+ private:
+  void Take(bool& flag) { flag = Flag(); }
+  void Take(DType& dtype) {
+    const std::optional<DType> parsed = ParseDType(View());
+    if (!parsed) Refuse("an unknown element type");
+    dtype = *parsed;
+  }
+  void Take(std::string& text) { text = View(); }
+  template <IsNumber T>
+  void Take(T& number) {
+    number = Number<T>();
+  }
+  template <typename T>
+  void Take(std::optional<T>& value) {
+    if (Flag()) Take(value.emplace());
+  }
+  template <typename T>
+  void Take(T& value) {
+    Exchange(*this, value);
+  }
+};
+
+void Exchange(auto& io, Is<InputDim> auto& dim) {
+  io(dim.symbol);
+  io.Size(dim.value);
+  io.Size(dim.at_least);
+  io.Size(dim.at_most);
 }
 
-template <typename T>
-std::optional<T> TakeOptional(ByteReader& reader) {
-  const bool has_value = TakeFlag(reader);
-  const T value = reader.Number<T>();
-  return has_value ? std::optional(value) : std::nullopt;
+void Exchange(auto& io, Is<std::vector<InputDim>> auto& dims) {
+  io.List(dims, kMostDims);
 }
 
-void PutParallel(ByteWriter& writer, const ParallelSpec& spec) {
-  writer.Number(spec.kind);
-  writer.Number(spec.gpus);
-  writer.Number(spec.replicas);
-  writer.Number(spec.bucket_view);
-  writer.Text(spec.blocks);
-  writer.Number(spec.vocabulary);
-  writer.Number(spec.float_shards);
-  PutOptional(writer, spec.reduce);
-  writer.Number(spec.reentrant);
-  writer.Number(spec.orig_params);
-  writer.Number(spec.schedule);
-  writer.Number(spec.stages_per_gpu);
-  writer.Number(spec.micro_batches);
-  writer.Text(spec.split);
-  writer.Number(spec.data);
-  writer.Number(spec.copies);
+void Exchange(auto& io, Is<InputSpec> auto& spec) {
+  io(spec.name, spec.fill, spec.is_number, spec.is_optional, spec.dtype,
+     spec.dims);
 }
 
-ParallelSpec TakeParallel(ByteReader& reader) {
-  ParallelSpec spec;
-  spec.kind = reader.Number<ParallelKind>();
-  spec.gpus = reader.Number<int>();
-  spec.replicas = reader.Number<int>();
-  spec.bucket_view = reader.Number<bool>();
-  spec.blocks = reader.Text();
-  spec.vocabulary = reader.Number<bool>();
-  spec.float_shards = reader.Number<bool>();
-  spec.reduce = TakeOptional<Precision>(reader);
-  spec.reentrant = reader.Number<bool>();
-  spec.orig_params = reader.Number<bool>();
-  spec.schedule = reader.Number<PipelineSchedule>();
-  spec.stages_per_gpu = reader.Number<int>();
-  spec.micro_batches = reader.Number<int>();
-  spec.split = reader.Text();
-  spec.data = reader.Number<ParallelKind>();
-  spec.copies = reader.Number<int>();
-  return spec;
+void Exchange(auto& io, Is<TensorType> auto& type) {
+  io(type.dtype);
+  io.Sizes(type.shape);
+}
+
+void Exchange(auto& io, Is<BoundInput> auto& input) {
+  io(input.name, input.type, input.says_dtype, input.fill);
+  io.List(input.values, kMostTensors);
+  io.Map(input.from_example, kMostDims,
+         [](auto& fields, auto& dim, auto& symbol) { fields(dim, symbol); });
+}
+
+/// What a request leaves to BindInputs.
+void Exchange(auto& io, Is<InputRequest> auto& wanted) {
+  io(wanted.batch);
+  io.Map(wanted.values, kMostTensors,
+         [](auto& fields, auto& input, auto& values) {
+           fields(input);
+           fields.List(values, kMostTensors);
+         });
+  io.Map(wanted.dims, kMostTensors,
+         [](auto& fields, auto& dim, auto& size) { fields(dim, size); });
+}
+
+void Exchange(auto& io, Is<TraceOutput> auto& output) {
+  io(output.name, output.type, output.on_host);
+}
+
+void Exchange(auto& io, Is<ParallelSpec> auto& spec) {
+  io(spec.kind, spec.gpus, spec.replicas, spec.bucket_view, spec.blocks,
+     spec.vocabulary, spec.float_shards, spec.reduce, spec.reentrant,
+     spec.orig_params, spec.cpu_offload, spec.schedule, spec.stages_per_gpu,
+     spec.micro_batches, spec.split, spec.data, spec.copies);
+}
+
+void Exchange(auto& io, Is<TrainingLoop> auto& loop) {
+  io(loop.foreach, loop.fused, loop.set_to_none, loop.late_zero_grad,
+     loop.optimizer_in_backward, loop.offload_optimizer,
+     loop.offload_activations, loop.keep_result, loop.loss_in_function,
+     loop.step_in_function, loop.accumulation, loop.trainable, loop.input_grad,
+     loop.recompute, loop.kernels, loop.parallel);
+  io.Printed(
+      loop.lora, [](const LoraSpec& spec) { return ToString(spec); },
+      &ParseLora);
+  io.Printed(
+      loop.quantize, [](const QuantizeSpec& spec) { return ToString(spec); },
+      &ParseQuantize);
 }
 
 /// Field by field, so that equal options give equal bytes.
-void PutOptions(ByteWriter& writer, const TraceOptions& options) {
-  writer.Text(RunToJson(options.run));
-  writer.Number(options.chose_precision);
-  writer.Number(options.device);
-  writer.Number(options.seed);
-  PutOptional(writer, options.loop.foreach);
-  writer.Number(options.loop.fused);
-  PutOptional(writer, options.loop.set_to_none);
-  writer.Number(options.loop.late_zero_grad);
-  writer.Number(options.loop.optimizer_in_backward);
-  writer.Text(options.loop.offload_optimizer);
-  writer.Number(options.loop.offload_activations);
-  writer.Number(options.loop.keep_result);
-  writer.Number(options.loop.loss_in_function);
-  writer.Number(options.loop.step_in_function);
-  writer.Number(options.loop.accumulation);
-  writer.Text(options.loop.trainable);
-  writer.Text(ToString(options.loop.lora));
-  writer.Number(options.loop.input_grad);
-  writer.Text(ToString(options.loop.quantize));
-  writer.Text(options.loop.recompute);
-  writer.Text(options.loop.kernels);
-  PutParallel(writer, options.loop.parallel);
+void Exchange(auto& io, Is<TraceOptions> auto& options) {
+  io.Printed(options.run, &RunToJson, [](const char* origin, auto text) {
+    return RunFromJson(text, origin);
+  });
+  io(options.chose_precision, options.device, options.seed, options.loop);
 }
 
-TraceOptions TakeOptions(ByteReader& reader) {
-  TraceOptions options;
-  options.run = RunFromJson(reader.Text(), "a request");
-  options.chose_precision = reader.Number<bool>();
-  options.device = reader.Number<TraceDevice>();
-  options.seed = reader.Number<std::uint64_t>();
-  options.loop.foreach = TakeOptional<bool>(reader);
-  options.loop.fused = reader.Number<bool>();
-  options.loop.set_to_none = TakeOptional<bool>(reader);
-  options.loop.late_zero_grad = reader.Number<bool>();
-  options.loop.optimizer_in_backward = reader.Number<bool>();
-  options.loop.offload_optimizer = reader.Text();
-  options.loop.offload_activations = reader.Number<bool>();
-  options.loop.keep_result = reader.Number<bool>();
-  options.loop.loss_in_function = reader.Number<bool>();
-  options.loop.step_in_function = reader.Number<bool>();
-  options.loop.accumulation = reader.Number<int>();
-  options.loop.trainable = reader.Text();
-  const std::string lora = reader.Text();
-  if (!lora.empty()) options.loop.lora = ParseLora("a request", lora);
-  options.loop.input_grad = reader.Number<bool>();
-  if (const std::string text = reader.Text(); !text.empty()) {
-    options.loop.quantize = ParseQuantize("a request", text);
-  }
-  options.loop.recompute = reader.Text();
-  options.loop.kernels = reader.Text();
-  options.loop.parallel = TakeParallel(reader);
-  return options;
+void Exchange(auto& io, Is<Request> auto& request) {
+  io(request.name, request.options);
+  io.List(request.inputs, kMostTensors);
+}
+
+void Exchange(auto& io, Is<Description> auto& description) {
+  io(description.format);
+  io.List(description.inputs, kMostTensors);
+  io.Size(description.parameter_elements);
+  io.Map(description.weight_elements, kMostTensors,
+         [](auto& fields, auto& dtype, auto& count) {
+           fields(dtype);
+           fields.Size(count);
+         });
+  for (auto& texts : description.warnings) io.Warnings(texts);
+}
+
+/// All of a trace except for its graph and its inputs.
+void Exchange(auto& io, Is<Trace> auto& trace) {
+  io.List(trace.outputs, kMostTensors);
+  io.Warnings(trace.warnings);
+  io(trace.loss);
 }
 
 /// The GPUs of a pipeline, of which `graph` is one.
-void PutStages(ByteWriter& writer, const OperatorGraph& graph) {
+void PutStages(Sender& writer, const OperatorGraph& graph) {
   writer.Number(std::uint64_t{graph.pipeline().size()});
   writer.Number(std::uint64_t{graph.pipeline_gpu()});
   for (const PipelineGpu& one : graph.pipeline()) {
@@ -319,7 +279,7 @@ void PutStages(ByteWriter& writer, const OperatorGraph& graph) {
   }
 }
 
-OperatorGraph TakeStages(ByteReader& reader, OperatorGraph graph,
+OperatorGraph TakeStages(Receiver& reader, OperatorGraph graph,
                          const std::string& name, const ParseLimits& limits) {
   const std::size_t count = TakeCount(reader, kMostTensors);
   const auto shown = reader.Number<std::uint64_t>();
@@ -338,7 +298,7 @@ OperatorGraph TakeStages(ByteReader& reader, OperatorGraph graph,
 /// Calls `take` on the answer; anything missing is reported as its defect.
 template <typename Take>
 auto Unpack(std::string_view answer, const Take& take) {
-  ByteReader reader(answer);
+  Receiver reader(answer);
   try {
     return take(reader);
   } catch (const Error& error) {
@@ -350,19 +310,16 @@ auto Unpack(std::string_view answer, const Take& take) {
 }  // namespace
 
 std::string PackDescription(const Program& program) {
-  ByteWriter writer;
-  writer.Text(program.format());
-  writer.Number(std::uint64_t{program.inputs().size()});
-  for (const InputSpec& spec : program.inputs()) PutSpec(writer, spec);
-  writer.Number(program.parameter_elements());
-  const std::map<DType, std::int64_t> elements = program.weight_elements();
-  writer.Number(std::uint64_t{elements.size()});
-  for (const auto& [dtype, count] : elements) {
-    PutType(writer, dtype);
-    writer.Number(count);
+  Description description{.format = std::string(program.format()),
+                          .parameter_elements = program.parameter_elements(),
+                          .weight_elements = program.weight_elements()};
+  description.inputs.assign(program.inputs().begin(), program.inputs().end());
+  for (std::size_t i = 0; i < kModes.size(); ++i) {
+    description.warnings[i] = program.warnings(kModes[i]);
   }
-  for (const Mode mode : kModes) PutWarnings(writer, program.warnings(mode));
-  return writer.Take();
+  Sender sender;
+  sender(description);
+  return sender.Take();
 }
 
 Description UnpackDescription(std::string_view answer) {
@@ -370,96 +327,59 @@ Description UnpackDescription(std::string_view answer) {
     Refuse(fmt::format("a description of {} bytes, at most {} are taken",
                        answer.size(), kMostDescriptionBytes));
   }
-  return Unpack(answer, [](ByteReader& reader) {
-    Description description{.format = reader.Text()};
+  return Unpack(answer, [](Receiver& receiver) {
+    Description description;
+    receiver(description);
     if (std::ranges::find(kFormats, description.format) == kFormats.end()) {
       Refuse("an unknown format");
-    }
-    description.inputs.resize(TakeCount(reader, kMostTensors));
-    for (InputSpec& spec : description.inputs) spec = TakeSpec(reader);
-    description.parameter_elements = TakeSize(reader);
-    for (auto left = TakeCount(reader, kMostTensors); left > 0; --left) {
-      const DType dtype = TakeType(reader);
-      description.weight_elements[dtype] = TakeSize(reader);
-    }
-    for (std::vector<std::string>& texts : description.warnings) {
-      texts = TakeWarnings(reader);
     }
     return description;
   });
 }
 
 std::string PackRequest(const Request& request) {
-  ByteWriter writer;
-  writer.Number(std::uint8_t{true});
-  writer.Text(request.name);
-  PutOptions(writer, request.options);
-  PutInputs(writer, request.inputs);
-  return writer.Take();
+  Sender sender;
+  sender(/*is_bound=*/true, request);
+  return sender.Take();
 }
 
 std::string PackExpected(const std::string& name, const StepRequest& trace) {
-  ByteWriter writer;
-  writer.Number(std::uint8_t{false});
-  writer.Text(name);
-  PutOptions(writer, trace.options);
-  PutInputs(writer, trace.inputs.inputs);
-  PutOptional(writer, trace.inputs.batch);
-  writer.Number(std::uint64_t{trace.inputs.values.size()});
-  for (const auto& [input, values] : trace.inputs.values) {
-    writer.Text(input);
-    PutNumbers(writer, values);
-  }
-  writer.Number(std::uint64_t{trace.inputs.dims.size()});
-  for (const auto& [dim, size] : trace.inputs.dims) {
-    writer.Text(dim);
-    writer.Number(size);
-  }
-  return writer.Take();
+  Sender sender;
+  sender(/*is_bound=*/false, Request{name, trace.inputs.inputs, trace.options},
+         trace.inputs);
+  return sender.Take();
 }
 
 Request UnpackRequest(std::string_view bytes,
                       std::span<const InputSpec> inputs) {
-  ByteReader reader(bytes);
-  const bool is_bound = TakeFlag(reader);
-  Request request{.name = reader.Text()};
-  request.options = TakeOptions(reader);
-  request.inputs = TakeInputs(reader);
+  Receiver receiver(bytes);
+  const bool is_bound = receiver.Flag();
+  Request request;
+  receiver(request);
   if (is_bound) return request;
-  InputRequest wanted{.inputs = std::move(request.inputs)};
-  wanted.batch = TakeOptional<std::int64_t>(reader);
-  for (std::uint64_t left = TakeCount(reader, kMostTensors); left > 0; --left) {
-    const std::string input = reader.Text();
-    wanted.values[input] = TakeNumbers(reader);
-  }
-  for (auto left = TakeCount(reader, kMostTensors); left > 0; --left) {
-    const std::string dim = reader.Text();
-    wanted.dims[dim] = reader.Number<std::int64_t>();
-  }
+  InputRequest wanted;
+  receiver(wanted);
+  wanted.inputs = std::move(request.inputs);
   request.inputs = BindInputs(inputs, wanted, request.name);
   return request;
 }
 
 std::string PackTrace(const Trace& trace) {
-  ByteWriter writer;
-  writer.Text(PrintGraph(trace.graph, {.with_timeline = true}));
-  PutStages(writer, trace.graph);
-  PutOutputs(writer, trace.outputs);
-  PutWarnings(writer, trace.warnings);
-  writer.Text(trace.loss);
-  return writer.Take();
+  Sender sender;
+  sender.Text(PrintGraph(trace.graph, {.with_timeline = true}));
+  PutStages(sender, trace.graph);
+  sender(trace);
+  return sender.Take();
 }
 
 Trace UnpackTrace(std::string_view answer, const Request& request,
                   const ParseLimits& limits) {
-  return Unpack(answer, [&](ByteReader& reader) {
-    OperatorGraph graph = ParseWithin(limits, reader.View(), request.name);
-    graph = TakeStages(reader, std::move(graph), request.name, limits);
-    Trace trace{.graph = std::move(graph),
-                .inputs = request.inputs,
-                .outputs = TakeOutputs(reader),
-                .warnings = TakeWarnings(reader),
-                .loss = reader.Text()};
+  return Unpack(answer, [&](Receiver& receiver) {
+    OperatorGraph graph = ParseWithin(limits, receiver.View(), request.name);
+    Trace trace{
+        .graph = TakeStages(receiver, std::move(graph), request.name, limits),
+        .inputs = request.inputs};
+    receiver(trace);
     const GraphInfo& info = trace.graph.info();
     const Run& run = request.options.run;
     if (info.name != request.name || info.mode != run.mode ||

@@ -5,10 +5,8 @@
 // It gets the expected requests in advance, so that it traces while this
 // process is busy with an earlier file. Each request that this process then
 // makes is compared with those, and the answer is checked against it.
-
 #include "frontends/sandboxed_source.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -19,13 +17,12 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "foretell/error.h"
 #include "frontends/sandboxed_messages.h"
 #include "frontends/torchscript/archive.h"
 #include "frontends/torchscript/torchscript_program.h"
-#include "src/core/files.h"
+#include "src/core/failure.h"
 #include "src/core/units.h"
 #include "src/sandbox/worker.h"
 
@@ -86,10 +83,10 @@ std::string AnswerWithin(std::int64_t most_bytes, const Program& program,
                          std::string_view task) {
   std::string answer = Answer(program, task);
   if (std::ssize(answer) <= most_bytes) return answer;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("its graph is a text of {} bytes, expected at most "
-                          "{} for a file of its size",
-                          answer.size(), most_bytes));
+  throw Unsupported(
+      "its graph is a text of {} bytes, expected at most {} for a file of its "
+      "size",
+      answer.size(), most_bytes);
 }
 
 /// What `work` returns; its errors begin with `name`.
@@ -151,10 +148,10 @@ class SandboxedSource final : public Program::Source {
 
   std::unique_ptr<ProgramInstance> Instantiate(
       const InstanceOptions& /*options*/) const override {
-    throw Error(ErrorCode::kUnsupported,
-                path_ +
-                    ": is open in a sandbox, which can only trace it; load it "
-                    "with Sandbox::kOff");
+    throw Unsupported(
+        "{}: is open in a sandbox, which can only trace it; load it with "
+        "Sandbox::kOff",
+        path_);
   }
 
   std::optional<Trace> TraceElsewhere(
@@ -203,22 +200,18 @@ class SandboxedSource final : public Program::Source {
         if (outcome.text.ends_with(kOutOfMemory)) RefuseMemory();
         throw Error(outcome.code, outcome.text);
       case Kind::kTimedOut:
-        throw Error(ErrorCode::kUnsupported,
-                    fmt::format("is not traced after {} s, the limit of "
-                                "--timeout",
-                                timeout_s_));
+        throw Unsupported("is not traced after {} s, the limit of --timeout",
+                          timeout_s_);
       case Kind::kDied:
         break;
     }
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("the process that opened it was {}{}", outcome.text,
-                            outcome.signal == SIGSEGV ? kWhyOverrun : ""));
+    throw Corrupt("the process that opened it was {}{}", outcome.text,
+                  outcome.signal == SIGSEGV ? kWhyOverrun : "");
   }
 
   [[noreturn]] void RefuseMemory() const {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("needs more memory than the {} MiB of a sandbox",
-                            memory_mib_));
+    throw Unsupported("needs more memory than the {} MiB of a sandbox",
+                      memory_mib_);
   }
 
   std::string path_;

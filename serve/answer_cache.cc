@@ -3,7 +3,6 @@
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 
-#include <cstdint>
 #include <memory>
 #include <string_view>
 

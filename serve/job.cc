@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/parse_json.h"
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
@@ -19,21 +18,17 @@ using nlohmann::json;
 
 constexpr std::string_view kZoo = "zoo:";
 
-[[noreturn]] void Refuse(const std::string& message) {
-  throw Error(ErrorCode::kInvalidArgument, message);
-}
-
 /// Text, numbers and truth values as they are written on a command line.
 std::string ValueText(const std::string& name, const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   if (value.is_number()) return value.dump();
-  Refuse(
-      fmt::format("options.{}: expected text, a number, true or false", name));
+  throw InvalidArgument("options.{}: expected text, a number, true or false",
+                        name);
 }
 
 Settings SettingsOf(const json& object) {
-  if (!object.is_object()) Refuse("options: expected an object");
+  if (!object.is_object()) throw InvalidArgument("options: expected an object");
   Settings settings;
   for (const auto& [name, value] : object.items()) {
     if (!value.is_array()) {
@@ -67,16 +62,16 @@ const ServedFlag& FindFlag(const ServedCommand& command,
   if (found != command.flags.end()) return *found;
   std::vector<std::string> names;
   for (const ServedFlag& flag : command.flags) names.push_back(flag.name);
-  Refuse(fmt::format("option '{}': unknown to {}; there are {}", name,
-                     command.route, Joined(names)));
+  throw InvalidArgument("option '{}': unknown to {}; there are {}", name,
+                        command.route, Joined(names));
 }
 
 void AddSetting(const ServedFlag& flag, const std::string& value, Job& job) {
   if (!IsOfKind(flag, value)) {
     static constexpr const char* kKinds[] = {"true or false", "text",
                                              "a whole number", "a number"};
-    Refuse(fmt::format("option '{}': '{}' is not {}", flag.name, value,
-                       kKinds[static_cast<int>(flag.kind)]));
+    throw InvalidArgument("option '{}': '{}' is not {}", flag.name, value,
+                          kKinds[static_cast<int>(flag.kind)]);
   }
   if (flag.kind == ValueKind::kFlag) {
     if (value == "true") job.words.push_back(flag.flag);
@@ -92,7 +87,7 @@ void AddSettings(const ServedCommand& command, const Settings& settings,
   for (const auto& [name, value] : settings) {
     const ServedFlag& flag = FindFlag(command, name);
     if (!given.insert(&flag).second && !flag.is_list) {
-      Refuse(fmt::format("option '{}': given more than once", name));
+      throw InvalidArgument("option '{}': given more than once", name);
     }
     AddSetting(flag, value, job);
   }
@@ -106,7 +101,9 @@ Settings ReadSettings(std::string_view text) {
 
 Request ReadJsonRequest(std::string_view body) {
   const json document = ParseJson(body, "request");
-  if (!document.is_object()) Refuse("request: expected an object");
+  if (!document.is_object()) {
+    throw InvalidArgument("request: expected an object");
+  }
   Request request;
   for (const auto& [name, value] : document.items()) {
     if (name == "options") {
@@ -116,11 +113,11 @@ Request ReadJsonRequest(std::string_view body) {
     } else if (name == "models" && value.is_array()) {
       for (const json& one : value) request.zoo.push_back(ValueText(name, one));
     } else {
-      Refuse(
-          fmt::format("request.{0}: expected model (text), models (a list) and "
-                      "options (an object); put an option under options: "
-                      "{{\"options\": {{\"{0}\": …}}}}",
-                      name));
+      throw InvalidArgument(
+          "request.{0}: expected model (text), models (a list) and options (an "
+          "object); put an option under options: {{\"options\": {{\"{0}\": "
+          "…}}}}",
+          name);
     }
   }
   return request;
@@ -130,10 +127,10 @@ Job MakeJob(const ServedCommand& command, Request request) {
   Job job{.words = command.words, .files = std::move(request.files)};
   for (const std::string& name : request.zoo) {
     if (!name.starts_with(kZoo)) {
-      Refuse(
-          fmt::format("model '{}': not a zoo network ({}NAME); send a file as "
-                      "the body, or as multipart/form-data",
-                      name, kZoo));
+      throw InvalidArgument(
+          "model '{}': not a zoo network ({}NAME); send a file as the body, or "
+          "as multipart/form-data",
+          name, kZoo);
     }
     job.words.push_back(name);
   }
@@ -141,10 +138,10 @@ Job MakeJob(const ServedCommand& command, Request request) {
     job.words.push_back(FileWord(i));
   }
   const std::size_t models = request.zoo.size() + job.files.size();
-  if (models == 0) Refuse("request: has no model");
+  if (models == 0) throw InvalidArgument("request: has no model");
   if (models > 1 && !command.takes_many) {
-    Refuse(fmt::format("request: {} accepts one model, got {}", command.route,
-                       models));
+    throw InvalidArgument("request: {} accepts one model, got {}",
+                          command.route, models);
   }
   AddSettings(command, request.settings, job);
   job.words.insert(job.words.end(), command.json.begin(), command.json.end());

@@ -1,14 +1,13 @@
 // A message is a list of byte strings, each after its length: a job's number
 // of words, the words, and name and bytes of each file; an answer's three
 // parts.
-
 #include "serve/message.h"
 
 #include <fmt/core.h>
 
 #include <cstring>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
 
 namespace foretell::serve {
@@ -45,7 +44,7 @@ class Parts {
 
  private:
   [[noreturn]] static void Fail() {
-    throw Error(ErrorCode::kCorrupt, "message between processes: cut short");
+    throw Corrupt("message between processes: cut short");
   }
 
   std::string_view rest_;

@@ -17,6 +17,7 @@
 #include "serve/metrics.h"
 #include "serve/openapi.h"
 #include "serve/routes.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
@@ -109,9 +110,8 @@ Request ReadParts(std::vector<httplib::MultipartFormData> parts) {
       request.files.push_back(
           {std::move(part.filename), std::move(part.content)});
     } else {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("part '{}': expected {} and {}", part.name,
-                              kFilePart, kOptionsPart));
+      throw InvalidArgument("part '{}': expected {} and {}", part.name,
+                            kFilePart, kOptionsPart);
     }
   }
   return request;
@@ -121,9 +121,8 @@ Request ReadRequest(const httplib::Request& http, Body body) {
   const std::string type = TypeOf(http);
   if (type == kJson) return ReadJsonRequest(body.bytes);
   if (type == kUrlEncoded) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("Content-Type is {}, expected {}", kUrlEncoded, kTypes));
+    throw InvalidArgument("Content-Type is {}, expected {}", kUrlEncoded,
+                          kTypes);
   }
   Request request;
   if (type == kMultipart) {
@@ -325,10 +324,8 @@ Server::Server(ServerOptions options, std::vector<ServedCommand> commands)
           : state_->http.bind_to_port(wanted.address,
                                       state_->port = wanted.port);
   if (!is_bound) {
-    throw Error(
-        ErrorCode::kIo,
-        fmt::format("{}:{}: cannot listen: {}", wanted.address, wanted.port,
-                    WhyNotListening(wanted.address, wanted.port)));
+    throw IoFailure("{}:{}: cannot listen: {}", wanted.address, wanted.port,
+                    WhyNotListening(wanted.address, wanted.port));
   }
 }
 

@@ -1,14 +1,13 @@
 #include "serve/worker_pool.h"
 
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <optional>
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::serve {
 
@@ -28,13 +27,12 @@ void Become(std::vector<std::string> argv, const Channel& channel) {
   // busy.
   errno = 0;
   if (nice(kNiceness) == -1 && errno != 0) {
-    throw Error(ErrorCode::kIo, "nice: " + SystemMessage(errno));
+    throw IoFailure("nice: {}", SystemMessage(errno));
   }
   // If both numbers are equal, dup2 did nothing and it would be closed.
   fcntl(kWorkerDescriptor, F_SETFD, 0);
   execv(words.front(), words.data());
-  throw Error(ErrorCode::kIo,
-              fmt::format("{}: {}", argv.front(), SystemMessage(errno)));
+  throw IoFailure("{}: {}", argv.front(), SystemMessage(errno));
 }
 
 }  // namespace

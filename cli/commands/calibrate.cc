@@ -10,6 +10,7 @@
 #include "cli/commands/calibration_runs.h"
 #include "cli/commands/command.h"
 #include "cli/commands/swept_model.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/print/print_calibration.h"
@@ -89,16 +90,11 @@ ExitCode RunCalibrate(const CalibrateCommand& command) {
 }
 
 void AddRunsFlags(CLI::App& command, CalibrationPlan& calibrate) {
-  command
-      .add_option("--device", calibrate.device,
-                  "cpu, cuda:N or the UUID of a MIG instance")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--gpu", calibrate.catalog.device,
-          "GPU whose allocator and context are simulated, see `foretell "
-          "devices`; not for the CPU")
-      ->capture_default_str();
+  AddDefaulted(command, "--device", calibrate.device,
+               "cpu, cuda:N or the UUID of a MIG instance");
+  AddDefaulted(command, "--gpu", calibrate.catalog.device,
+               "GPU whose allocator and context are simulated, see `foretell "
+               "devices`; not for the CPU");
   command
       .add_option("--sweep", calibrate.sweep,
                   "Factors and their values, as in `foretell fit`; ranges are "
@@ -110,21 +106,15 @@ void AddRunsFlags(CLI::App& command, CalibrationPlan& calibrate) {
 }
 
 void AddCheckFlags(CLI::App& command, CalibrationPlan& calibrate) {
-  command
-      .add_option("--checks", calibrate.checks,
-                  "Random points to measure as a test of the correction")
-      ->check(FromZero())
-      ->capture_default_str();
+  AddDefaulted(command, "--checks", calibrate.checks,
+               "Random points to measure as a test of the correction",
+               FromZero());
   command.add_flag(
       "--random", calibrate.random,
       "Fit a second correction to as many random points, for comparison");
-  command.add_option("--seed", calibrate.seed, "Seed of random points")
-      ->capture_default_str();
-  command
-      .add_option("--threads", calibrate.measure.threads,
-                  "CPU threads; 0: LibTorch's default")
-      ->check(FromZero())
-      ->capture_default_str();
+  AddDefaulted(command, "--seed", calibrate.seed, "Seed of random points");
+  AddDefaulted(command, "--threads", calibrate.measure.threads,
+               "CPU threads; 0: LibTorch's default", FromZero());
 }
 
 }  // namespace

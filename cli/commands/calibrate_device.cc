@@ -8,6 +8,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/commands/device_rows.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/print/print_adaptation.h"
 #include "src/core/clock.h"
@@ -114,10 +115,8 @@ ExitCode RunCalibrateDevice(const CalibrateDeviceCommand& command) {
 }
 
 void AddRowsFlags(CLI::App& command, CalibrateDeviceCommand& options) {
-  command
-      .add_option("--device", options.device,
-                  "cuda:N or the UUID of a MIG instance")
-      ->capture_default_str();
+  AddDefaulted(command, "--device", options.device,
+               "cuda:N or the UUID of a MIG instance");
   CLI::Option* rows = command.add_option(
       "--rows", options.rows,
       "Table of `foretell measure --csv` to fit instead of measuring");
@@ -139,10 +138,8 @@ void AddCalibrateDevice(CLI::App& app, ExitCode& exit_code) {
       "Fit the constants of a GPU and its host to a suite of measured steps");
   command->footer(kCalibrateDeviceExamples);
   AddRowsFlags(*command, *options);
-  command
-      ->add_option("--gpu", options->gpu.device,
-                   "GPU to begin with, see `foretell devices`")
-      ->capture_default_str();
+  AddDefaulted(*command, "--gpu", options->gpu.device,
+               "GPU to begin with, see `foretell devices`");
   command->add_option("--device-file", options->gpu.device_files,
                       "JSON file that adds a device");
   command->add_option("--out", options->out,

@@ -1,13 +1,12 @@
 #include "cli/commands/calibration_runs.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "cli/print/progress_bar.h"
 #include "foretell/error.h"
 #include "foretell/memory.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/units.h"
 #include "src/surrogate/orthogonal_array.h"
@@ -117,13 +116,12 @@ void RequireEnough(const CalibrationRuns& runs) {
   const auto points =
       std::ssize(surrogate::FirstRowsOfPoints(runs.measured.inputs));
   if (points >= needed || runs.failed.empty()) return;
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format("{} of {} could be measured, and a polynomial of {} needs "
-                  "{}; first failure: {}: {}",
-                  there, Counted(there + std::ssize(runs.failed), "run"),
-                  Counted(factors, "factor"), needed,
-                  runs.failed.front().status, runs.failed.front().message));
+  throw Unsupported(
+      "{} of {} could be measured, and a polynomial of {} needs {}; first "
+      "failure: {}: {}",
+      there, Counted(there + std::ssize(runs.failed), "run"),
+      Counted(factors, "factor"), needed, runs.failed.front().status,
+      runs.failed.front().message);
 }
 
 }  // namespace

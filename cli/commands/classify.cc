@@ -1,5 +1,4 @@
 // Memory of a training step as a class: the simulated figure, rounded.
-
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
@@ -15,10 +14,12 @@
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/progress_bar.h"
 #include "foretell/predictor.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
@@ -115,8 +116,8 @@ nlohmann::ordered_json ToJson(const ClassifiedStep& step) {
 
 ExitCode RunClassify(const ClassifyOptions& options) {
   if (options.model.run.mode != Mode::kTraining) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--mode inference: classes of memory are of training steps");
+    throw InvalidArgument(
+        "--mode inference: classes of memory are of training steps");
   }
   const Predictor predictor = options.predictor.Make(options.model.run);
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
@@ -154,9 +155,8 @@ void AddClassify(CLI::App& app, ExitCode& exit_code) {
   command->footer(kClassifyExamples);
   options->model.AddTo(*command, /*many=*/true);
   options->predictor.AddTo(*command, options->model.run);
-  command->add_option("--width", options->width_mib, "Width of a class in MiB")
-      ->check(CLI::Range(1.0, 1e6))
-      ->capture_default_str();
+  AddDefaulted(*command, "--width", options->width_mib,
+               "Width of a class in MiB", CLI::Range(1.0, 1e6));
   command->add_flag("--json", options->json, "JSON document on stdout");
   AnswerBy(&RunClassify, options, *command, exit_code);
 }

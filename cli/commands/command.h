@@ -17,6 +17,7 @@ void AddReport(CLI::App& app, ExitCode& exit_code);
 void AddDiff(CLI::App& app, ExitCode& exit_code);
 void AddInspect(CLI::App& app, ExitCode& exit_code);
 void AddFinetune(CLI::App& app, ExitCode& exit_code);
+void AddKvCache(CLI::App& app, ExitCode& exit_code);
 void AddFits(CLI::App& app, ExitCode& exit_code);
 void AddMaxBatch(CLI::App& app, ExitCode& exit_code);
 void AddAdapt(CLI::App& app, ExitCode& exit_code);

@@ -37,6 +37,7 @@ inline constexpr CommandRow kCommands[] = {
     {"inspect", Home::kForetell, &AddInspect},
     {"fits", Home::kForetell, &AddFits},
     {"finetune", Home::kForetell, &AddFinetune},
+    {"kv-cache", Home::kForetell, &AddKvCache},
     {"max-batch", Home::kForetell, &AddMaxBatch},
     {"advise", Home::kForetell, &AddAdvise},
     {"compare", Home::kForetell, &AddCompare},

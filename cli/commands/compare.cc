@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,7 +12,9 @@
 
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
+#include "cli/commands/compare_runtimes.h"
 #include "cli/commands/step_simulator.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/number_checks.h"
 #include "foretell/compare_devices.h"
 #include "src/core/json_text.h"
@@ -36,7 +39,8 @@ constexpr char kCompareExamples[] =
     "  foretell compare model.onnx --batch 8\n"
     "  foretell compare model.onnx --batch 8 --devices a100-sxm4-40gb,a30 "
     "\\\n"
-    "      --prices prices.csv";
+    "      --prices prices.csv\n"
+    "  foretell compare model.onnx --runtimes eager,compile,tensorrt";
 
 constexpr char kAllDevices[] = "all";
 
@@ -47,6 +51,7 @@ struct CompareOptions {
   std::vector<std::string> devices = {kAllDevices};
   std::string prices;
   std::string html;
+  std::vector<RuntimeSpec> runtimes;  ///< Empty: devices are compared.
   bool json = false;
 };
 
@@ -170,7 +175,28 @@ Json ComparedToJson(const Compared& compared) {
           {"untried", compared.untried}};
 }
 
+/// On the devices that are named, else on that of other commands.
+ExitCode RunCompareRuntimes(const CompareOptions& options) {
+  const StepSimulator simulator(options.model, options.predictor,
+                                options.batch);
+  std::vector<std::string> unknown;
+  const std::vector<DeviceSpec> devices =
+      options.devices == CompareOptions{}.devices
+          ? std::vector{simulator.device()}
+          : DevicesOf(options, simulator.catalog(), unknown);
+  ComparedRuntimes compared =
+      CompareRuntimes(simulator, options.runtimes, devices);
+  std::ranges::copy(unknown, std::back_inserter(compared.untried));
+  std::cout << (options.json
+                    ? DumpJson(AnswersToJson(
+                          Json::array({RuntimesToJson(compared)}), {})) +
+                          "\n"
+                    : FormatRuntimes(compared));
+  return compared.AnyFits() ? kExitOk : kExitDoesNotFit;
+}
+
 ExitCode RunCompare(const CompareOptions& options) {
+  if (!options.runtimes.empty()) return RunCompareRuntimes(options);
   const Compared compared = CompareModel(options);
   const Json document =
       AnswersToJson(Json::array({ComparedToJson(compared)}), {});
@@ -198,18 +224,29 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
       ->check(AboveZero());
   options->predictor.AddTo(*command, options->model.run);
   command->remove_option(command->get_option("--device"));
-  command
-      ->add_option("--devices", options->devices,
-                   "Devices by name, or all that `foretell devices` lists")
+  AddDefaulted(*command, "--devices", options->devices,
+               "Devices by name, or all that `foretell devices` lists")
       ->delimiter(',')
-      ->allow_extra_args(false)
-      ->capture_default_str();
-  command->add_option("--prices", options->prices,
-                      "CSV file with the columns device and usd_per_hour");
+      ->allow_extra_args(false);
+  CLI::Option* runtimes = command->add_option_function<std::string>(
+      "--runtimes",
+      [options](const std::string& text) {
+        options->runtimes = ParseRuntimes("--runtimes", text);
+      },
+      "Runtimes to compare instead of devices, each with its options behind "
+      "it: eager,compile,max-autotune,tensorrt; on one device unless --devices "
+      "names more");
+  runtimes->excludes(command->get_option("--runtime"));
+  command
+      ->add_option("--prices", options->prices,
+                   "CSV file with the columns device and usd_per_hour")
+      ->excludes(runtimes);
   command->add_flag("--json", options->json, "JSON document on stdout");
-  command->add_option(
-      "--html", options->html,
-      "HTML page that compares the devices, in addition to the output");
+  command
+      ->add_option(
+          "--html", options->html,
+          "HTML page that compares the devices, in addition to the output")
+      ->excludes(runtimes);
   AnswerBy(&RunCompare, options, *command, exit_code);
 }
 

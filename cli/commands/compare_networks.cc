@@ -8,6 +8,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/commands/training_progress.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/learning_flags.h"
 #include "cli/flags/named_flag.h"
 #include "cli/flags/sample_flags.h"
@@ -89,11 +90,9 @@ void AddCompareNetworks(CLI::App& app, ExitCode& exit_code) {
   AddNamedList(*command, "--networks", compare->networks, compare->networks,
                &learned::NetworkKindName, "Which to compare")
       ->default_str("gat gcn gin mlp pmgns");
-  command
-      ->add_option("--seeds", compare->options.seeds,
-                   "Seeds; each network is trained once per seed")
-      ->delimiter(',')
-      ->capture_default_str();
+  AddDefaulted(*command, "--seeds", compare->options.seeds,
+               "Seeds; each network is trained once per seed")
+      ->delimiter(',');
   command
       ->add_option(
           "--out", compare->options.folder,

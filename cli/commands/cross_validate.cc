@@ -8,6 +8,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/commands/training_progress.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/learning_flags.h"
 #include "cli/flags/named_flag.h"
 #include "cli/flags/sample_flags.h"
@@ -77,12 +78,9 @@ void AddFoldFlags(CLI::App& command,
            {FoldKind::kFamily, FoldKind::kModel, FoldKind::kRandom,
             FoldKind::kDevice, FoldKind::kSource},
            &training::FoldKindName, "Unit that a fold leaves out");
-  command.add_option("--k", options.folds, "Number of folds")
-      ->capture_default_str();
-  command
-      .add_option("--fold-seed", options.seed,
-                  "Seed for the division into folds")
-      ->capture_default_str();
+  AddDefaulted(command, "--k", options.folds, "Number of folds");
+  AddDefaulted(command, "--fold-seed", options.seed,
+               "Seed for the division into folds");
   command
       .add_option("--out", options.folder,
                   "Folder for results; folds already in it are not repeated")

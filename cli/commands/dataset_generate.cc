@@ -1,3 +1,4 @@
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/number_checks.h"
 #include "datasets/collect/generate.h"
 
@@ -120,25 +121,15 @@ ExitCode RunTrace(TraceCommand& command) {
 /// How many processes trace, and when they give up.
 void AddTraceFlags(CLI::App& command, dataset::GenerateOptions& run) {
   run.workers = DefaultJobs();
-  command.add_option("-j,--jobs", run.workers, "Worker processes")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command
-      .add_option("--attempts", run.max_attempts,
-                  "Total attempts before a point is skipped")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command
-      .add_option("--deadline", run.deadline_s,
-                  "Time limit of one trace in seconds")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command
-      .add_option(
-          "--commit-every", run.commit_every_s,
-          "Seconds between commits: the most work that a crash can lose")
-      ->check(FromZero())
-      ->capture_default_str();
+  AddDefaulted(command, "-j,--jobs", run.workers, "Worker processes",
+               AboveZero());
+  AddDefaulted(command, "--attempts", run.max_attempts,
+               "Total attempts before a point is skipped", AboveZero());
+  AddDefaulted(command, "--deadline", run.deadline_s,
+               "Time limit of one trace in seconds", AboveZero());
+  AddDefaulted(command, "--commit-every", run.commit_every_s,
+               "Seconds between commits: the most work that a crash can lose",
+               FromZero());
   command.add_flag("--retry", run.retry_given_up,
                    "Retry points that were skipped after too many failures");
 }
@@ -158,10 +149,8 @@ void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
                       "Model files or folders of them");
   command->add_option("-o,--out", options->out, "Dataset; created if missing")
       ->required();
-  command
-      ->add_option("--shard", options->shard,
-                   "Part of the models for one worker, e.g. 2/8")
-      ->capture_default_str();
+  AddDefaulted(*command, "--shard", options->shard,
+               "Part of the models for one worker, e.g. 2/8");
   command->add_option("--input-table", options->input_table,
                       "CSV with the columns model and input (3x224x224), for "
                       "files that do not state input shapes");

@@ -1,5 +1,3 @@
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -13,7 +11,7 @@
 #include "datasets/collect/device_name.h"
 #include "datasets/collect/import.h"
 #include "foretell/dataset.h"
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 
@@ -78,10 +76,8 @@ ExitCode RunImport(const ImportCommand& command) {
     std::cerr << FormatSome(summary.problems);
   }
   if (summary.rows > 0 && summary.joined + summary.present == 0) {
-    throw Error(
-        ErrorCode::kNotFound,
-        fmt::format("{}: none of its {} is of a point of {}", command.table,
-                    Counted(summary.rows, "row"), command.into));
+    throw NotFound("{}: none of its {} is of a point of {}", command.table,
+                   Counted(summary.rows, "row"), command.into);
   }
   return kExitOk;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/commands/dataset.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/measure_flags.h"
 #include "cli/flags/number_checks.h"
 #include "datasets/collect/fill.h"
@@ -77,36 +78,25 @@ void AddDatasetMeasure(CLI::App& app, ExitCode& exit_code) {
   command->add_option("-o,--out", options->out,
                       "Separate file for this worker's labels, for `merge`; "
                       "default: the dataset itself");
-  command->add_option("--device", options->setup.device, "cuda:0, cpu, MIG-…")
-      ->capture_default_str();
+  AddDefaulted(*command, "--device", options->setup.device,
+               "cuda:0, cpu, MIG-…");
   command->add_option("--device-name", options->name,
                       "Device name in the labels, e.g. a100-sxm4-40gb; "
                       "default: that of --device");
-  command->add_option("--shard", options->shard, "Part of the points: 2/8")
-      ->capture_default_str();
-  command
-      ->add_option("--seed", options->seed, "Seed for the order of the points")
-      ->capture_default_str();
+  AddDefaulted(*command, "--shard", options->shard, "Part of the points: 2/8");
+  AddDefaulted(*command, "--seed", options->seed,
+               "Seed for the order of the points");
   AddMeasuredRunFlags(*command, options->setup.run);
   AddTrust(*command, options->setup.options);
-  command
-      ->add_option("--energy-every", options->energy_every,
-                   "Measure energy at every n-th point")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command
-      ->add_option("--attempts", options->attempts,
-                   "Total attempts before a point is skipped")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(*command, "--energy-every", options->energy_every,
+               "Measure energy at every n-th point", AboveZero());
+  AddDefaulted(*command, "--attempts", options->attempts,
+               "Total attempts before a point is skipped", AboveZero());
   command->add_option("--limit", options->limit, "Points at most");
   command->add_option("--minutes", options->minutes,
                       "Minutes after which no further point is started");
-  command
-      ->add_option("--deadline", options->setup.options.deadline_s,
-                   "Time limit of one point in seconds")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(*command, "--deadline", options->setup.options.deadline_s,
+               "Time limit of one point in seconds", AboveZero());
   command->callback(
       [options, &exit_code] { exit_code = RunMeasure(*options); });
 }

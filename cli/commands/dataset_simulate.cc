@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/commands/dataset.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/open_model.h"
 #include "cli/flags/run_flags.h"
@@ -86,11 +87,9 @@ void AddDatasetSimulate(CLI::App& app, ExitCode& exit_code) {
       "simulate", "Fill in missing labels with predictions, marked simulated");
   command->add_option("DATASET", options->dataset, "Dataset")->required();
   options->predictor.AddTo(*command, options->run);
-  command->add_option("--shard", options->shard, "Part of the points: 2/8")
-      ->capture_default_str();
-  command->add_option("-j,--jobs", options->jobs, "Worker processes")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(*command, "--shard", options->shard, "Part of the points: 2/8");
+  AddDefaulted(*command, "-j,--jobs", options->jobs, "Worker processes",
+               AboveZero());
   command->callback(
       [options, &exit_code] { exit_code = RunSimulate(*options); });
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands/dataset.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/print/print_summaries.h"
 #include "datasets/views/export.h"
 #include "datasets/views/split.h"
@@ -111,14 +112,11 @@ void AddDatasetSplit(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand(
       "split", "Divide the points into train, validation and test parts");
   command->add_option("DATASET", options->dataset, "Dataset")->required();
-  command
-      ->add_option("--kind", options->kind,
-                   "random: 70/15/15; configuration: the same, but keeps the "
-                   "batches of a model together; family: tests on one family")
-      ->check(CLI::IsMember({"random", "configuration", "family"}))
-      ->capture_default_str();
-  command->add_option("--seed", options->seed, "Another division")
-      ->capture_default_str();
+  AddDefaulted(*command, "--kind", options->kind,
+               "random: 70/15/15; configuration: the same, but keeps the "
+               "batches of a model together; family: tests on one family",
+               CLI::IsMember({"random", "configuration", "family"}));
+  AddDefaulted(*command, "--seed", options->seed, "Another division");
   command->add_option(
       "--family", options->family,
       "Test family for --kind family; default: one split per family");
@@ -134,9 +132,8 @@ void AddDatasetExport(CLI::App& app, ExitCode& exit_code) {
   command->add_option("DATASET", options->dataset, "Dataset")->required();
   command->add_option("-o,--out", options->out, "Folder; created if missing")
       ->required();
-  command->add_option("--format", options->format, "Tables and arrays")
-      ->check(CLI::IsMember({"csv+npz"}))
-      ->capture_default_str();
+  AddDefaulted(*command, "--format", options->format, "Tables and arrays",
+               CLI::IsMember({"csv+npz"}));
   command->callback([options, &exit_code] { exit_code = RunExport(*options); });
 }
 

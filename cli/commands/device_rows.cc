@@ -7,10 +7,10 @@
 #include "cli/flags/model_options.h"
 #include "cli/flags/open_model.h"
 #include "cli/print/progress_bar.h"
-#include "foretell/error.h"
 #include "foretell/measure.h"
 #include "foretell/trace.h"
 #include "src/core/csv_rows.h"
+#include "src/core/failure.h"
 #include "src/core/output_file.h"
 #include "src/core/parse_number.h"
 
@@ -48,19 +48,17 @@ T NumberIn(const CsvRow& row, const char* column, const std::string& path) {
   const std::string& cell = row.At(column);
   const std::optional<T> number = ParseNumber<T>(cell);
   if (number && *number > 0) return *number;
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{}: line {}: {} is '{}', expected a number above 0",
-                          path, row.line(), column, cell));
+  throw Corrupt("{}: line {}: {} is '{}', expected a number above 0", path,
+                row.line(), column, cell);
 }
 
 TimedStep TimedStepOf(const CsvRow& row, const std::string& path) {
   const std::string& name = row.At("precision");
   const std::optional<Precision> precision = ParsePrecision(name);
   if (!precision) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: line {}: precision is '{}', expected fp32, "
-                            "tf32, fp16 or bf16",
-                            path, row.line(), name));
+    throw Corrupt(
+        "{}: line {}: precision is '{}', expected fp32, tf32, fp16 or bf16",
+        path, row.line(), name);
   }
   return {.step = {.model = row.At("model"),
                    .batch = NumberIn<std::int64_t>(row, "batch", path),
@@ -87,9 +85,7 @@ std::vector<TimedStep> MeasureSuite(const std::string& device,
     if (row.status == MeasureStatus::kOk && row.latency) {
       timed.push_back({step, row.latency->median_ms});
     } else if (rows.size() == 1) {
-      throw Error(
-          ErrorCode::kUnsupported,
-          fmt::format("{}: {}", MeasureStatusName(row.status), row.message));
+      throw Unsupported("{}: {}", MeasureStatusName(row.status), row.message);
     } else {
       ++failed;
       PrintWarning(fmt::format("{} at batch {}: {}: {}; left out", step.model,

@@ -1,4 +1,3 @@
-#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -11,11 +10,13 @@
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_difference.h"
 #include "cli/print/print_snapshot.h"
 #include "src/core/document_kind.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
@@ -62,10 +63,9 @@ std::vector<Side> SidesOf(const ModelOptions& model) {
   std::vector<std::int64_t> batches = model.batches;
   const bool is_pair = names.size() == 2 || batches.size() == 2;
   if (!is_pair || names.size() > 2 || batches.size() > 2) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("diff got {} and {}, expected exactly two in total",
-                            Counted(names.size(), "model"),
-                            Counted(batches.size(), "batch size")));
+    throw InvalidArgument("diff got {} and {}, expected exactly two in total",
+                          Counted(names.size(), "model"),
+                          Counted(batches.size(), "batch size"));
   }
   if (names.size() == 1) names.push_back(names.front());
   if (batches.size() == 1) batches.push_back(batches.front());
@@ -114,9 +114,8 @@ constexpr std::size_t kWholeStep = 1'000'000;
 ExitCode RunSnapshotDiff(const DiffCommand& command, const Side& recorded,
                          const Side& predicted) {
   if (!command.html.empty() || snapshot::IsSnapshotFile(predicted.name)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "a snapshot is compared with a model or a document, as text or "
-                "--json");
+    throw InvalidArgument(
+        "a snapshot is compared with a model or a document, as text or --json");
   }
   const snapshot::MemorySnapshot memory = snapshot::ReadSnapshot(recorded.name);
   const Predictor predictor = command.predictor.Make(command.model.run);
@@ -164,9 +163,8 @@ void AddDiff(CLI::App& app, ExitCode& exit_code) {
   options->model.AddTo(*command, /*many=*/true);
   command->get_option("MODEL")->expected(1, 2);
   options->predictor.AddTo(*command, options->model.run);
-  command
-      ->add_option("--modules", options->modules, "Number of modules to list")
-      ->capture_default_str();
+  AddDefaulted(*command, "--modules", options->modules,
+               "Number of modules to list");
   CLI::Option* json =
       command->add_flag("--json", options->json, "JSON document on stdout");
   json->excludes("--modules");

@@ -5,9 +5,10 @@
 #include <string>
 
 #include "cli/commands/command.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/named_flag.h"
 #include "cli/flags/sample_flags.h"
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/output_file.h"
 #include "training/fit/run_folder.h"
 #include "training/judge/evaluation.h"
@@ -29,8 +30,7 @@ struct EvaluateCommand {
 
 ExitCode RunEvaluate(const EvaluateCommand& command) {
   if (command.analytic == !command.options.checkpoint.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "evaluate needs either --checkpoint or --analytic");
+    throw InvalidArgument("evaluate needs either --checkpoint or --analytic");
   }
   const training::Judgement judgement = JudgeSamples(command.options);
   if (!command.csv.empty()) {
@@ -62,10 +62,8 @@ void AddJudgeFlags(CLI::App& command, EvaluateCommand& evaluate) {
   AddNamed(command, "--part", options.part,
            {Part::kTrain, Part::kValidation, Part::kTest}, &training::PartName,
            "Part of the split to evaluate on");
-  command
-      .add_option("--compute", options.compute,
-                  "Device to compute on: cpu, cuda, cuda:1")
-      ->capture_default_str();
+  AddDefaulted(command, "--compute", options.compute,
+               "Device to compute on: cpu, cuda, cuda:1");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
 #include "cli/commands/step_simulator.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/fit_flags.h"
 #include "cli/flags/flag_groups.h"
 #include "cli/flags/model_options.h"
@@ -101,9 +102,6 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
     model.chose_precision = true;
   }
   loop.loss_in_function = true;
-  if (loop.recompute.empty() && !options.no_checkpointing) {
-    loop.recompute = "auto";
-  }
   if (loop.quantize == QuantizeSpec{} && !method.weights.empty()) {
     loop.quantize = ParseQuantize("--quantize", method.weights);
   }
@@ -111,6 +109,11 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
     loop.lora = ParseLora(
         "--lora", fmt::format("r=16,targets={}{}", recipes::kBlockLayers,
                               method.for_kbit ? ",kbit" : ""));
+  }
+  // PEFT refuses prefixes with checkpointing.
+  if (loop.recompute.empty() && !options.no_checkpointing &&
+      loop.lora.method != AdapterMethod::kPrefix) {
+    loop.recompute = "auto";
   }
   return model;
 }
@@ -250,19 +253,14 @@ void AddFinetune(CLI::App& app, ExitCode& exit_code) {
   std::vector<std::string> names;
   std::ranges::transform(kMethods, std::back_inserter(names),
                          [](const auto& row) { return std::string(row.name); });
-  command
-      ->add_option(
-          "--method", options->method,
-          "full: every weight; lora: adapters; qlora: adapters on 4-bit "
-          "weights")
-      ->check(CLI::IsMember(names))
-      ->group(kStepGroup)
-      ->capture_default_str();
-  command
-      ->add_option("-b,--batch", options->batch,
-                   "Batch size: sequences or images of a step on one GPU")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(
+      *command, "--method", options->method,
+      "full: every weight; lora: adapters; qlora: adapters on 4-bit weights",
+      CLI::IsMember(names))
+      ->group(kStepGroup);
+  AddDefaulted(*command, "-b,--batch", options->batch,
+               "Batch size: sequences or images of a step on one GPU",
+               AboveZero());
   AddRecipeFlags(*command);
   command->add_flag("--no-checkpointing", options->no_checkpointing,
                     "Keep all activations; default: blocks are checkpointed");

@@ -10,11 +10,13 @@
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
 #include "cli/commands/fit_rows.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/named_flag.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_fit.h"
 #include "cli/print/progress_bar.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
@@ -79,9 +81,8 @@ ExitCode RunJudge(const FitCommand& command) {
   const surrogate::FittedModel fitted =
       surrogate::FittedFromJson(ReadText(command.judge), command.judge);
   if (!command.target.empty() && command.target != fitted.target) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: target is '{}', but --target is '{}'",
-                            command.judge, fitted.target, command.target));
+    throw InvalidArgument("{}: target is '{}', but --target is '{}'",
+                          command.judge, fitted.target, command.target);
   }
   RequireTable(command.input());
   const surrogate::Table table =
@@ -96,8 +97,7 @@ ExitCode RunJudge(const FitCommand& command) {
 ExitCode RunFit(const FitCommand& command) {
   if (!command.judge.empty()) return RunJudge(command);
   if (command.target.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "fit needs --target, the column to fit");
+    throw InvalidArgument("fit needs --target, the column to fit");
   }
   if (!command.out.empty()) RequireWritable(command.out);
   const bool sweeps = !command.sweep.empty();
@@ -130,32 +130,22 @@ void AddWhatToFit(CLI::App& command, FitCommand& fit) {
                   "Columns that the formula may use; default: all others")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command
-      .add_option("--held-out", fit.held_out,
-                  "Share of the table's rows that are held out")
-      ->capture_default_str();
+  AddDefaulted(command, "--held-out", fit.held_out,
+               "Share of the table's rows that are held out");
   AddNamedList(command, "--method", fit.methods, surrogate::AllMethods(),
                static_cast<std::string_view (*)(SurrogateMethod)>(
                    &surrogate::MethodName),
                "Methods to compare; default: symbolic; with --sweep, the best "
                "method that yields a formula");
-  command
-      .add_option("--seed", fit.evolve.seed,
-                  "Seed of the held-out rows or points, and of the search")
-      ->capture_default_str();
+  AddDefaulted(command, "--seed", fit.evolve.seed,
+               "Seed of the held-out rows or points, and of the search");
 }
 
 void AddSearchFlags(CLI::App& command, FitCommand& fit) {
-  command
-      .add_option("--population", fit.evolve.population,
-                  "Formulas of a generation")
-      ->check(CLI::Range(2, 100000))
-      ->capture_default_str();
-  command
-      .add_option("--generations", fit.evolve.generations,
-                  "Generations of the search")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+  AddDefaulted(command, "--population", fit.evolve.population,
+               "Formulas of a generation", CLI::Range(2, 100000));
+  AddDefaulted(command, "--generations", fit.evolve.generations,
+               "Generations of the search", CLI::Range(1, 100000));
   CLI::Option* judge = command.add_option(
       "--judge", fit.judge,
       "Evaluate a stored model on the table instead of fitting one");
@@ -169,15 +159,11 @@ void AddSweepFlags(CLI::App& command, FitCommand& fit) {
   command.add_option("--sweep", fit.sweep,
                      "Ranges of batch, resolution, named dimensions or zoo "
                      "fields: batch=1..256,resolution=64..512:32");
-  command
-      .add_option("--points", fit.points,
-                  "Most points of a sweep to fit and choose a formula with")
-      ->check(CLI::Range(kFewestPoints, 10000))
-      ->capture_default_str();
-  command
-      .add_option("--checks", fit.checks, "Most further points to test it with")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
+  AddDefaulted(command, "--points", fit.points,
+               "Most points of a sweep to fit and choose a formula with",
+               CLI::Range(kFewestPoints, 10000));
+  AddDefaulted(command, "--checks", fit.checks,
+               "Most further points to test it with", CLI::Range(1, 10000));
   fit.model.AddInputFlag(command);
   fit.model.AddTraceFlags(command);
   fit.predictor.AddTo(command, fit.model.run);

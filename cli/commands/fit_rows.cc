@@ -1,15 +1,13 @@
 #include "cli/commands/fit_rows.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "cli/commands/swept_model.h"
 #include "cli/print/progress_bar.h"
-#include "foretell/error.h"
 #include "foretell/predictor.h"
 #include "foretell/zoo.h"
+#include "src/core/failure.h"
 #include "src/core/model_endings.h"
 #include "src/core/numbers.h"
 
@@ -40,11 +38,9 @@ int FittingPoints(const FitCommand& command, int there) {
   const int asked = command.points + command.checks;
   const int fitting = std::min(command.points, there * command.points / asked);
   if (fitting >= kFewestPoints) return fitting;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format(
-          "--sweep {}: has {}, and {} would be fitted, expected at least {}",
-          command.sweep, Counted(there, "point"), fitting, kFewestPoints));
+  throw InvalidArgument(
+      "--sweep {}: has {}, and {} would be fitted, expected at least {}",
+      command.sweep, Counted(there, "point"), fitting, kFewestPoints);
 }
 
 }  // namespace
@@ -52,10 +48,10 @@ int FittingPoints(const FitCommand& command, int there) {
 void RequireTable(const std::string& name) {
   const bool is_model = name.starts_with(zoo::kPrefix) || HasModelEnding(name);
   if (!is_model) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: is a model, expected a CSV table; to fit a "
-                          "model, add a sweep, e.g. --sweep batch=1..256",
-                          name));
+  throw InvalidArgument(
+      "{}: is a model, expected a CSV table; to fit a model, add a sweep, e.g. "
+      "--sweep batch=1..256",
+      name);
 }
 
 surrogate::ComparedRows RowsOfTable(const FitCommand& command) {
@@ -73,10 +69,9 @@ surrogate::ComparedRows RowsOfTable(const FitCommand& command) {
 /// to fit chooses, and the rows after these judge.
 surrogate::ComparedRows RowsOfSweep(const FitCommand& command) {
   if (!ParseTarget(command.target)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--target '{}': a sweep predicts memory, latency "
-                            "or energy",
-                            command.target));
+    throw InvalidArgument(
+        "--target '{}': a sweep predicts memory, latency or energy",
+        command.target);
   }
   SweptModel model(command.model, surrogate::ParseAxes(command.sweep));
   const Eigen::MatrixXd points =

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/commands/command.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/print/print_host.h"
 #include "src/core/clock.h"
 #include "src/core/processor.h"
@@ -68,14 +69,11 @@ void AddHost(CLI::App& app, ExitCode& exit_code) {
   command->add_option(
       "--name", options->name,
       "Name to store the host under; replaces an existing host of that name");
-  command
-      ->add_option("--batches", options->probes.batches,
-                   "Timed batches per operator; the fastest counts")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command->add_option("--calls", options->probes.calls, "Calls per batch")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+  AddDefaulted(*command, "--batches", options->probes.batches,
+               "Timed batches per operator; the fastest counts",
+               CLI::Range(1, 100000));
+  AddDefaulted(*command, "--calls", options->probes.calls, "Calls per batch",
+               CLI::Range(1, 100000));
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->callback([options, &exit_code] { exit_code = RunHost(*options); });
 }

@@ -7,6 +7,7 @@
 
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_graph.h"
@@ -75,12 +76,10 @@ void AddInspect(CLI::App& app, ExitCode& exit_code) {
   command->footer(kInspectExamples);
   options->model.AddTo(*command, /*many=*/true);
   options->predictor.AddTo(*command, options->model.run);
-  command
-      ->add_option("--format", options->format,
-                   "text: a table; tree: modules, also --tree; json; dot: "
-                   "Graphviz; graph: text form that foretell can read")
-      ->check(CLI::IsMember({"text", "tree", "json", "dot", "graph"}))
-      ->capture_default_str();
+  AddDefaulted(*command, "--format", options->format,
+               "text: a table; tree: modules, also --tree; json; dot: "
+               "Graphviz; graph: text form that foretell can read",
+               CLI::IsMember({"text", "tree", "json", "dot", "graph"}));
   command->callback(
       [options, &exit_code] { exit_code = RunInspect(*options); });
 }

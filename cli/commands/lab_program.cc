@@ -1,6 +1,5 @@
 #include "cli/commands/lab_program.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::cli {
 namespace {
@@ -42,14 +41,12 @@ void GoOnAs(const std::filesystem::path& lab,
   execv(program.c_str(), words.data());
   const int error = errno;
   if (error == ENOENT) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format("{}: missing; it has the commands that train, measure and "
-                    "manage datasets. `scripts/build {}` builds it",
-                    program, kLabName));
+    throw Unsupported(
+        "{}: missing; it has the commands that train, measure and manage "
+        "datasets. `scripts/build {}` builds it",
+        program, kLabName);
   }
-  throw Error(ErrorCode::kIo, fmt::format("{}: cannot be started: {}", program,
-                                          std::strerror(error)));
+  throw IoFailure("{}: cannot be started: {}", program, std::strerror(error));
 }
 
 void PassOnToLab(std::span<char* const> arguments,

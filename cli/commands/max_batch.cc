@@ -12,11 +12,13 @@
 
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/fit_flags.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/run_flags.h"
 #include "foretell/fit.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/output_file.h"
 #include "src/judge/fit_json.h"
@@ -100,10 +102,9 @@ void WriteSearchPage(const std::string& path, const Search& search,
 
 void RefuseLimitBelow(const BatchRange& range, const std::string& model) {
   if (range.most >= range.least) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: --limit is {}, and the file allows batches from "
-                          "{}",
-                          model, range.most, range.least));
+  throw InvalidArgument(
+      "{}: --limit is {}, and the file allows batches from {}", model,
+      range.most, range.least);
 }
 
 /// By the estimate of memory, searching upwards from what surely fits.
@@ -170,9 +171,8 @@ void AddMaxBatch(CLI::App& app, ExitCode& exit_code) {
   options->model.AddTo(*command, /*many=*/false);
   options->predictor.AddTo(*command, options->model.run);
   AddFitFlags(*command, options->limits);
-  command->add_option("--limit", options->most, "Largest batch to try")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(*command, "--limit", options->most, "Largest batch to try",
+               AboveZero());
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_option("--html", options->html,
                       "Page with the batch sizes tried, in addition to the "

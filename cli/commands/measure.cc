@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands/command.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/measure_flags.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
@@ -135,48 +136,31 @@ void AddWhat(CLI::App& command, MeasureFlags& flags) {
       ->allow_extra_args(false);
   flags.model.AddLengthFlag(command);
   command.parse_complete_callback([&flags] { flags.model.TakeLength(); });
-  command
-      .add_option("--fuse", flags.model.fuse,
-                  "ONNX patterns to fuse, see predict")
-      ->check(CLI::IsMember({"none", "exported", "equivalent"}))
-      ->capture_default_str();
-  command.add_option("--seed", flags.seed, "Seed of random weights and inputs")
-      ->capture_default_str();
+  AddDefaulted(command, "--fuse", flags.model.fuse,
+               "ONNX patterns to fuse, see predict",
+               CLI::IsMember({"none", "exported", "equivalent"}));
+  AddDefaulted(command, "--seed", flags.seed,
+               "Seed of random weights and inputs");
 }
 
 void AddHow(CLI::App& command, MeasureOptions& options) {
   command.add_flag("--energy", options.energy,
                    "Measure joules per run with NVML's or RAPL's counter; adds "
                    "about ten seconds");
-  command
-      .add_option("--warmup", options.warmup_runs,
-                  "Warm-up runs before the timed ones")
-      ->check(FromZero())
-      ->capture_default_str();
-  command.add_option("--min-runs", options.min_runs, "Fewest timed runs")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command
-      .add_option("--min-seconds", options.min_seconds,
-                  "Minimum duration of the timed runs in seconds")
-      ->check(FromZero())
-      ->capture_default_str();
-  command
-      .add_option("--deadline", options.deadline_s,
-                  "Time limit of a row in seconds")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command
-      .add_option("--energy-repeats", options.energy_options.repeats,
-                  "Energy windows, each of at least 2 s and 50 steps of the "
-                  "counter")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command
-      .add_option("--threads", options.threads,
-                  "CPU threads; 0: LibTorch's default")
-      ->check(FromZero())
-      ->capture_default_str();
+  AddDefaulted(command, "--warmup", options.warmup_runs,
+               "Warm-up runs before the timed ones", FromZero());
+  AddDefaulted(command, "--min-runs", options.min_runs, "Fewest timed runs",
+               AboveZero());
+  AddDefaulted(command, "--min-seconds", options.min_seconds,
+               "Minimum duration of the timed runs in seconds", FromZero());
+  AddDefaulted(command, "--deadline", options.deadline_s,
+               "Time limit of a row in seconds", AboveZero());
+  AddDefaulted(
+      command, "--energy-repeats", options.energy_options.repeats,
+      "Energy windows, each of at least 2 s and 50 steps of the counter",
+      AboveZero());
+  AddDefaulted(command, "--threads", options.threads,
+               "CPU threads; 0: LibTorch's default", FromZero());
   AddTrust(command, options);
   command.add_option(
       "--nvml", options.nvml_library,

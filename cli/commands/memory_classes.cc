@@ -12,12 +12,14 @@
 
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/memory_classes.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/print/progress_bar.h"
 #include "src/classify/class_checkpoint.h"
 #include "src/classify/fit_ensemble.h"
 #include "src/classify/measured_steps.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
@@ -158,8 +160,7 @@ std::vector<LabelledStep> StepsOf(const LearnCommand& command) {
   }
   for (const std::string& set : command.sets) {
     if (std::ranges::count(steps, set, &LabelledStep::set) > 0) continue;
-    throw Error(ErrorCode::kNotFound, fmt::format("{}: no step of the set '{}'",
-                                                  Joined(command.inputs), set));
+    throw NotFound("{}: no step of the set '{}'", Joined(command.inputs), set);
   }
   std::erase_if(steps, [&](const LabelledStep& step) {
     return !command.sets.empty() &&
@@ -241,17 +242,14 @@ ExitCode RunCrossValidateClasses(const LearnCommand& command) {
 void AddLearning(CLI::App& command, LearnCommand& options) {
   command.add_option("INPUTS", options.inputs, "Files of `inputs`")->required();
   command.add_option("--set", options.sets, "Only steps of these sets");
-  command.add_option("--edges", options.edges, "Edges of the classes in MiB")
-      ->capture_default_str();
-  command.add_option("--estimator", options.estimator, "mlp or transformer")
-      ->check(CLI::IsMember({"mlp", "transformer"}))
-      ->capture_default_str();
-  command
-      .add_option("--inputs", options.input_set,
-                  "published: GPUMemNet's inputs; physics: also those of the "
-                  "simulation")
-      ->check(CLI::IsMember({"published", "physics"}))
-      ->capture_default_str();
+  AddDefaulted(command, "--edges", options.edges,
+               "Edges of the classes in MiB");
+  AddDefaulted(command, "--estimator", options.estimator, "mlp or transformer",
+               CLI::IsMember({"mlp", "transformer"}));
+  AddDefaulted(
+      command, "--inputs", options.input_set,
+      "published: GPUMemNet's inputs; physics: also those of the simulation",
+      CLI::IsMember({"published", "physics"}));
   command
       .add_option("--members", options.members,
                   "Estimators in the ensemble; default: 6 of mlp, 2 of "
@@ -262,8 +260,8 @@ void AddLearning(CLI::App& command, LearnCommand& options) {
                   "Passes over the steps; default: 5 of mlp, 4 of "
                   "transformer; 150 and 40 with published inputs")
       ->check(AboveZero());
-  command.add_option("--seed", options.fit.seed, "Seed of weights and order")
-      ->capture_default_str();
+  AddDefaulted(command, "--seed", options.fit.seed,
+               "Seed of weights and order");
 }
 
 void AddLearn(CLI::App& app, ExitCode& exit_code) {
@@ -283,9 +281,8 @@ void AddLearn(CLI::App& app, ExitCode& exit_code) {
   command = app.add_subcommand(
       "cross-validate", "Print predicted classes of held-out steps as JSON");
   AddLearning(*command, *judge);
-  command->add_option("--folds", judge->folds, "Number of equal parts")
-      ->check(CLI::Range(2, 1000))
-      ->capture_default_str();
+  AddDefaulted(*command, "--folds", judge->folds, "Number of equal parts",
+               CLI::Range(2, 1000));
   command->callback([judge, &exit_code] {
     exit_code = AnswerFor(
         judge->inputs.front(), [&] { return RunCrossValidateClasses(*judge); },

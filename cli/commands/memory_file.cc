@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::cli {
 
@@ -14,7 +14,7 @@ MemoryFile::MemoryFile(std::string_view bytes)
     const ssize_t written =
         write(descriptor_.number(), bytes.data(), bytes.size());
     if (written <= 0) {
-      throw Error(ErrorCode::kIo, "the file does not fit into memory");
+      throw IoFailure("the file does not fit into memory");
     }
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }

@@ -1,4 +1,5 @@
 #include "foretell/mig.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/number_checks.h"
 
 #include <fmt/core.h>
@@ -15,6 +16,7 @@
 #include "cli/commands/command.h"
 #include "cli/flags/run_flags.h"
 #include "foretell/predictor.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
 #include "src/core/text.h"
@@ -132,8 +134,7 @@ void WritePackPage(const std::string& path, const mig::Packing& packing,
 
 ExitCode RunPack(const PackCommand& options) {
   if (options.model.models.empty() && options.jobs.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "mig pack needs a model, or --job NAME=SIZE");
+    throw InvalidArgument("mig pack needs a model, or --job NAME=SIZE");
   }
   const Predictor predictor = options.predictor.Make(options.model.run);
   std::vector<mig::Job> jobs;
@@ -170,18 +171,13 @@ void AddPack(CLI::App& mig, ExitCode& exit_code) {
                    "Model given by name and memory instead of a file: a=9000 "
                    "(MiB), a=9GB")
       ->allow_extra_args(false);
-  command
-      ->add_option("--max-devices", options->pack.max_devices,
-                   "Most devices to use; 0: no limit")
-      ->check(FromZero())
-      ->capture_default_str();
+  AddDefaulted(*command, "--max-devices", options->pack.max_devices,
+               "Most devices to use; 0: no limit", FromZero());
   command->add_flag("--media-extensions", options->pack.media_extensions,
                     "Use +me profiles, too");
-  command
-      ->add_option("--format", options->format,
-                   "table, json, mig-parted (YAML) or kubernetes")
-      ->check(CLI::IsMember({"table", "json", "mig-parted", "kubernetes"}))
-      ->capture_default_str();
+  AddDefaulted(*command, "--format", options->format,
+               "table, json, mig-parted (YAML) or kubernetes",
+               CLI::IsMember({"table", "json", "mig-parted", "kubernetes"}));
   command->add_option("--html", options->html,
                       "Page with a drawing of the layout");
   command->callback([options, &exit_code] { exit_code = RunPack(*options); });

@@ -1,4 +1,3 @@
-#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -8,10 +7,11 @@
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
 #include "cli/commands/plan_options.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/memory_size.h"
 #include "cli/flags/number_checks.h"
-#include "foretell/error.h"
 #include "foretell/plan.h"
+#include "src/core/failure.h"
 
 namespace foretell::cli {
 namespace {
@@ -36,13 +36,12 @@ ExitCode RunPlan(const PlanOptions& options) {
   if (!options.shape.empty()) return PlanVolume(options);
   const std::string what = options.what();
   if (what.empty() || !options.footprint.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "plan needs a model, a --shape with an algorithm or "
-                "--footprint, or --run");
+    throw InvalidArgument(
+        "plan needs a model, a --shape with an algorithm or --footprint, or "
+        "--run");
   }
   if (std::ranges::count(BuiltInAlgorithms(), what) > 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("plan {} needs the --shape of a volume", what));
+    throw InvalidArgument("plan {} needs the --shape of a volume", what);
   }
   return PlanModel(options);
 }
@@ -50,19 +49,15 @@ ExitCode RunPlan(const PlanOptions& options) {
 void AddMemoryFlags(CLI::App& command, PlanOptions& plan) {
   command.add_option("--memory", plan.memory,
                      "Available memory of a GPU or a worker: 16GiB, 768MiB");
-  command
-      .add_option("--margin", plan.margin, "Share of the memory to leave free")
-      ->check(CLI::Range(0.0, 0.99))
-      ->capture_default_str();
+  AddDefaulted(command, "--margin", plan.margin,
+               "Share of the memory to leave free", CLI::Range(0.0, 0.99));
   command.add_flag("--json", plan.json, "JSON document on stdout");
 }
 
 void AddModelFlags(CLI::App& command, PlanOptions& plan) {
-  command
-      .add_option("--axis", plan.axis,
-                  "Axis to maximize: batch, resolution (the edge of an image "
-                  "or of a volume's tile), a named dimension or a zoo field")
-      ->capture_default_str();
+  AddDefaulted(command, "--axis", plan.axis,
+               "Axis to maximize: batch, resolution (the edge of an image or "
+               "of a volume's tile), a named dimension or a zoo field");
   command
       .add_option("-b,--batch", plan.batch, "Batch size if --axis is not batch")
       ->check(AboveZero());
@@ -71,9 +66,8 @@ void AddModelFlags(CLI::App& command, PlanOptions& plan) {
           "--step", plan.step,
           "Step between the values to try; default: 1, for a resolution 32")
       ->check(AboveZero());
-  command.add_option("--limit", plan.limit, "Largest value to try")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(command, "--limit", plan.limit, "Largest value to try",
+               AboveZero());
   plan.model.AddInputFlag(command);
   plan.model.AddTraceFlags(command);
   plan.predictor.AddTo(command, plan.model.run);
@@ -118,16 +112,11 @@ void AddRunsFlags(CLI::App& command, PlanOptions& plan) {
   command.add_option("--axes", plan.axes,
                      "Range of blocks to run, slowest axis first: "
                      "z=16..128,y=16..128,x=16..128");
-  command.add_option("--runs", plan.runs, "Runs at most")
-      ->check(CLI::Range(4, 1000))
-      ->capture_default_str();
-  command
-      .add_option("--deadline", plan.deadline_s,
-                  "Time limit of a run in seconds")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command.add_option("--seed", plan.seed, "Seed for choosing blocks")
-      ->capture_default_str();
+  AddDefaulted(command, "--runs", plan.runs, "Runs at most",
+               CLI::Range(4, 1000));
+  AddDefaulted(command, "--deadline", plan.deadline_s,
+               "Time limit of a run in seconds", AboveZero());
+  AddDefaulted(command, "--seed", plan.seed, "Seed for choosing blocks");
   command.add_option("--note", plan.note,
                      "Note on the source, stored by --out");
   command.add_option("--out", plan.out, "File to store the footprint in");
@@ -137,8 +126,7 @@ void AddRunsFlags(CLI::App& command, PlanOptions& plan) {
 
 std::int64_t PlanOptions::memory_bytes() const {
   if (memory.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "plan needs --memory, as --memory 16GiB");
+    throw InvalidArgument("plan needs --memory, as --memory 16GiB");
   }
   return ParseMemorySize("--memory", memory);
 }

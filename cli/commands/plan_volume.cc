@@ -12,6 +12,7 @@
 #include "cli/print/progress_bar.h"
 #include "foretell/error.h"
 #include "foretell/plan.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
@@ -34,9 +35,8 @@ std::vector<std::int64_t> HaloOf(const PlanOptions& options,
     return std::vector<std::int64_t>(axes.size(), options.halo.front());
   }
   if (options.halo.size() == axes.size()) return options.halo;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--halo has {} numbers, expected 1 or {}: {}",
-                          options.halo.size(), axes.size(), Joined(axes)));
+  throw InvalidArgument("--halo has {} numbers, expected 1 or {}: {}",
+                        options.halo.size(), axes.size(), Joined(axes));
 }
 
 /// `names`, which `flag` gives. Throws Error(kInvalidArgument) for one that is
@@ -46,9 +46,8 @@ std::vector<std::string> AxesOf(const Footprint& footprint,
                                 std::vector<std::string> names) {
   for (const std::string& name : names) {
     if (std::ranges::count(footprint.axes, name) > 0) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} {}: no axis of {}, which has {}", flag, name,
-                            footprint.algorithm, Joined(footprint.axes)));
+    throw InvalidArgument("{} {}: no axis of {}, which has {}", flag, name,
+                          footprint.algorithm, Joined(footprint.axes));
   }
   return names;
 }
@@ -72,9 +71,8 @@ Footprint StoredFootprint(const PlanOptions& options) {
   Footprint footprint =
       FootprintFromJson(ReadText(options.footprint), options.footprint);
   if (!options.dtype.empty() && options.dtype != footprint.dtype) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: is of dtype '{}', and --dtype is '{}'",
-                            options.footprint, footprint.dtype, options.dtype));
+    throw InvalidArgument("{}: is of dtype '{}', and --dtype is '{}'",
+                          options.footprint, footprint.dtype, options.dtype);
   }
   return footprint;
 }
@@ -93,16 +91,14 @@ void RequireGeometry(const PlanOptions& options,
   for (const surrogate::Axis& axis : axes) footprint.axes.push_back(axis.name);
   ApplyGeometry(options, footprint);
   if (options.shape.empty() || options.shape.size() == axes.size()) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--shape has {}, expected {}: {}",
-                          Counted(options.shape.size(), "dimension"),
-                          axes.size(), Joined(footprint.axes)));
+  throw InvalidArgument("--shape has {}, expected {}: {}",
+                        Counted(options.shape.size(), "dimension"), axes.size(),
+                        Joined(footprint.axes));
 }
 
 Footprint LearnFootprint(const PlanOptions& options) {
   if (options.axes.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--run needs --axes, the range of blocks to run");
+    throw InvalidArgument("--run needs --axes, the range of blocks to run");
   }
   const std::vector<surrogate::Axis> axes =
       surrogate::ParseAxes(options.axes, "--axes");

@@ -11,6 +11,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/predict_in_jobs.h"
 #include "cli/commands/suggest_change.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/run_flags.h"
@@ -18,6 +19,7 @@
 #include "cli/print/terminal_style.h"
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/output_file.h"
 #include "src/judge/report.h"
@@ -134,8 +136,7 @@ class ModelPredictor {
 
 ExitCode RunInJobs(const PredictOptions& options) {
   if (!options.json && !options.csv) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    throw InvalidArgument(
         "--jobs needs --json or --csv: a table lists all models at once");
   }
   options.model.WarnOfMissingLocks();
@@ -181,11 +182,9 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
   options->model.AddTo(*command, /*many=*/true);
   options->model.passes.AddTo(*command);
   options->predictor.AddTo(*command, options->model.run);
-  command
-      ->add_option("--mig-rule", options->mig_rule,
-                   "usable-memory, or dippm: thresholds of the DIPPM paper")
-      ->check(CLI::IsMember({"usable-memory", "dippm"}))
-      ->capture_default_str();
+  AddDefaulted(*command, "--mig-rule", options->mig_rule,
+               "usable-memory, or dippm: thresholds of the DIPPM paper",
+               CLI::IsMember({"usable-memory", "dippm"}));
   CLI::Option* json =
       command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_flag("--csv", options->csv, "One line per result on stdout")
@@ -198,13 +197,10 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
   CLI::Option* html =
       command->add_option("--html", options->html,
                           "HTML page with charts, in addition to the output");
-  command
-      ->add_option(
-          "--jobs", options->jobs,
-          "Number of processes for several models, with --json or --csv")
-      ->check(AboveZero())
-      ->excludes(html)
-      ->capture_default_str();
+  AddDefaulted(*command, "--jobs", options->jobs,
+               "Number of processes for several models, with --json or --csv",
+               AboveZero())
+      ->excludes(html);
   AnswerBy(&RunPredict, options, *command, exit_code);
 }
 

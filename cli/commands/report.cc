@@ -1,4 +1,3 @@
-#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -11,8 +10,10 @@
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
 #include "cli/commands/suggest_change.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
@@ -46,10 +47,10 @@ struct ReportCommand {
 
 void CheckFlags(const ReportCommand& command) {
   if (command.model.batches.size() > 1) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--batch names {}, expected one: a report compares "
-                            "batch sizes by itself",
-                            Counted(command.model.batches.size(), "size")));
+    throw InvalidArgument(
+        "--batch names {}, expected one: a report compares batch sizes by "
+        "itself",
+        Counted(command.model.batches.size(), "size"));
   }
 }
 
@@ -128,11 +129,9 @@ void AddReport(CLI::App& app, ExitCode& exit_code) {
   command->add_option(
       "-o,--out", options->out,
       "HTML file to write; default: report.html, none with --json");
-  command
-      ->add_option("--batches", options->batches,
-                   "auto: compares batch sizes >= 1; none: only this one")
-      ->check(CLI::IsMember({"auto", "none"}))
-      ->capture_default_str();
+  AddDefaulted(*command, "--batches", options->batches,
+               "auto: compares batch sizes >= 1; none: only this one",
+               CLI::IsMember({"auto", "none"}));
   command->add_flag("--json", options->json,
                     "Print the page's data as a JSON document on stdout");
   AnswerBy(&RunReport, options, *command, exit_code);

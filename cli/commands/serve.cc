@@ -1,3 +1,4 @@
+#include "cli/flags/defaulted_flag.h"
 #include "serve/server.h"
 
 #include <fmt/core.h>
@@ -15,6 +16,7 @@
 #include "cli/commands/serve_worker.h"
 #include "cli/commands/served_commands.h"
 #include "cli/flags/model_options.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/text.h"
 
@@ -50,8 +52,7 @@ std::string ReadToken(const std::string& path) {
   std::string token = FirstLine(ReadText(path));
   token.erase(token.find_last_not_of(" \t\r") + 1);
   if (!token.empty()) return token;
-  throw Error(ErrorCode::kInvalidArgument,
-              path + ": has no token in its first line");
+  throw InvalidArgument("{}: has no token in its first line", path);
 }
 
 serve::ServerOptions Complete(const ServeOptions& options) {
@@ -102,42 +103,27 @@ void AddServe(CLI::App& app, ExitCode& exit_code) {
       "serve", "Serve predictions over HTTP, for schedulers");
   command->footer(kServeExamples);
   serve::ServerOptions& server = options->server;
-  command->add_option("--address", server.address, "Address to listen on")
-      ->capture_default_str();
-  command->add_option("--port", server.port, "Port; 0: any free port")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
+  AddDefaulted(*command, "--address", server.address, "Address to listen on");
+  AddDefaulted(*command, "--port", server.port, "Port; 0: any free port",
+               CLI::Range(0, 65535));
   command->add_option("--token-file", options->token_file,
                       "File whose first line every request must send as its "
                       "bearer token");
-  command->add_option("--workers", server.pool.workers, "Processes that answer")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command
-      ->add_option("--queue", server.pool.queue,
-                   "Most requests that may wait; further ones get status 429")
-      ->check(CLI::Range(0, 100000))
-      ->capture_default_str();
-  command
-      ->add_option("--timeout", server.pool.timeout_s,
-                   "Time limit of a request in seconds")
-      ->check(CLI::Range(0.001, 86400.0))
-      ->capture_default_str();
-  command
-      ->add_option("--connections", server.connections,
-                   "Most simultaneous connections")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  command
-      ->add_option("--max-body", options->most_body_mib,
-                   "Largest request body in MiB")
-      ->check(CLI::Range(1, 1023))
-      ->capture_default_str();
-  command
-      ->add_option("--cache", options->cache_mib,
-                   "Size of the answer cache in MiB; 0: no cache")
-      ->check(CLI::Range(0, 65536))
-      ->capture_default_str();
+  AddDefaulted(*command, "--workers", server.pool.workers,
+               "Processes that answer", CLI::Range(1, 1024));
+  AddDefaulted(*command, "--queue", server.pool.queue,
+               "Most requests that may wait; further ones get status 429",
+               CLI::Range(0, 100000));
+  AddDefaulted(*command, "--timeout", server.pool.timeout_s,
+               "Time limit of a request in seconds",
+               CLI::Range(0.001, 86400.0));
+  AddDefaulted(*command, "--connections", server.connections,
+               "Most simultaneous connections", CLI::Range(1, 4096));
+  AddDefaulted(*command, "--max-body", options->most_body_mib,
+               "Largest request body in MiB", CLI::Range(1, 1023));
+  AddDefaulted(*command, "--cache", options->cache_mib,
+               "Size of the answer cache in MiB; 0: no cache",
+               CLI::Range(0, 65536));
   command->callback([options, &exit_code] { exit_code = RunServe(*options); });
 }
 

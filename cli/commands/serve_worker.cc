@@ -1,7 +1,5 @@
 #include "cli/commands/serve_worker.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <iostream>
 #include <sstream>
@@ -16,6 +14,7 @@
 #include "serve/message.h"
 #include "serve/worker_pool.h"
 #include "src/core/channel.h"
+#include "src/core/failure.h"
 
 namespace foretell::cli {
 namespace {
@@ -57,8 +56,7 @@ serve::Answer RunWords(std::span<const CommandRow> commands,
   const auto row =
       std::ranges::find(commands, words.front(), &CommandRow::name);
   if (row == commands.end()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: no such command", words.front()));
+    throw InvalidArgument("{}: no such command", words.front());
   }
   words.insert(words.begin(), "foretell");
   std::vector<char*> pointers;

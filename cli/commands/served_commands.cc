@@ -23,7 +23,7 @@ constexpr std::string_view kServedFlags =
     "max-latency max-energy strict tight mig-rule channels-last max-devices "
     "media-extensions foreach fused set-to-none accumulate recompute "
     "keep-result kernels late-zero-grad expandable-segments parallel link lora "
-    "quantize input-grad half-weights runtime optimizer-in-backward "
+    "quantize input-grad half-weights runtime runtimes optimizer-in-backward "
     "offload-optimizer "
     "offload-activations loss-in-function step-in-function trainable "
     "limit ";

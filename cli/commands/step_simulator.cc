@@ -2,7 +2,24 @@
 
 #include <fmt/core.h>
 
+#include "src/core/failure.h"
+
 namespace foretell::cli {
+namespace {
+
+/// Refuses what only eager PyTorch does, as the flags do (partners.cc).
+void RefuseEagerChanges(const StepSetup& setup) {
+  const TrainingLoop& loop = setup.loop;
+  const bool changes = !loop.recompute.empty() || loop.offload_activations ||
+                       loop.parallel != ParallelSpec{};
+  if (!changes || setup.run.runtime.runtime == Runtime::kEager) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              "runtime " + ToString(setup.run.runtime) +
+                  ": checkpointing, offloading and several GPUs are modelled "
+                  "in eager PyTorch alone");
+}
+
+}  // namespace
 
 StepSimulator::StepSimulator(const ModelOptions& model,
                              const PredictorFlags& predictor,
@@ -24,14 +41,13 @@ std::optional<std::int64_t> StepSimulator::BatchOfPart(
   const std::optional<std::int64_t> batch = session_.request().inputs.batch;
   if (parts == 1) return batch;
   if (batch && *batch % parts == 0) return *batch / parts;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{}: a batch {} cannot be divided by {}", program().name(),
-                  batch ? fmt::format("of {}", *batch) : "without --batch",
-                  parts));
+  throw InvalidArgument(
+      "{}: a batch {} cannot be divided by {}", program().name(),
+      batch ? fmt::format("of {}", *batch) : "without --batch", parts);
 }
 
 Trace StepSimulator::TraceStep(const StepSetup& setup) const {
+  RefuseEagerChanges(setup);
   return session_.StepWith({.batch = BatchOfPart(setup.parts),
                             .run = setup.run,
                             .loop = setup.loop});

@@ -26,7 +26,8 @@ class StepSimulator {
   StepSetup Setup() const;
   /// Throws what TraceProgram and Predictor::Predict throw, and
   /// Error(kInvalidArgument) for a batch that cannot be divided into the parts
-  /// of `setup`.
+  /// of `setup`, and for checkpointing, offloading or several GPUs in another
+  /// runtime than eager.
   Trace TraceStep(const StepSetup& setup) const;
   /// The prediction of a step on `device`. Throws as TraceStep, and what
   /// Predictor::Make throws.

@@ -1,7 +1,6 @@
 #include "cli/commands/suggest_change.h"
 
 #include <span>
-#include <string>
 
 #include "src/judge/summary.h"
 

@@ -10,6 +10,7 @@
 #include "cli/flags/open_model.h"
 #include "foretell/error.h"
 #include "foretell/zoo.h"
+#include "src/core/failure.h"
 #include "src/core/text.h"
 #include "src/correct/model_field.h"
 #include "src/program/size_expression.h"
@@ -43,10 +44,10 @@ void RequireRanks(const Program& program, const InputRequest& request,
   for (const InputSpec& input : program.inputs()) {
     if (input.dims || input.is_optional) continue;
     if (RankOf(input, request) > 0) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} resolution: {}: input '{}' has no shape; "
-                            "state it with --input, e.g. {}=f32[1,3,224,224]",
-                            flag, program.name(), input.name, input.name));
+    throw InvalidArgument(
+        "{} resolution: {}: input '{}' has no shape; state it with --input, "
+        "e.g. {}=f32[1,3,224,224]",
+        flag, program.name(), input.name, input.name);
   }
 }
 
@@ -156,9 +157,8 @@ SweptModel::Kind SweptModel::KindOf(const std::string& name) {
   if (has_images) known.insert(known.begin(), "resolution");
   std::erase(known, "batch");
   known.insert(known.begin(), "batch");
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} {}: {} has no such dimension; there are: {}",
-                          flag_, name, model, Joined(known)));
+  throw InvalidArgument("{} {}: {} has no such dimension; there are: {}", flag_,
+                        name, model, Joined(known));
 }
 
 std::vector<std::string> SweptModel::Names() const {

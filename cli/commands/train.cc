@@ -11,10 +11,11 @@
 
 #include "cli/commands/command.h"
 #include "cli/commands/training_progress.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/learning_flags.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/sample_flags.h"
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
@@ -97,8 +98,7 @@ training::TrainingRunOptions OptionsOf(TrainCommand& command,
 ExitCode RunTrain(TrainCommand command) {
   if (command.resume.empty() &&
       (command.out.empty() || command.options.samples.dataset.empty())) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "train needs --dataset and --out, or --resume");
+    throw InvalidArgument("train needs --dataset and --out, or --resume");
   }
   const std::unique_ptr<training::Communicator> workers =
       training::ConnectWorkers(std::chrono::seconds(command.worker_timeout_s));
@@ -133,11 +133,9 @@ void AddRunFlags(CLI::App& command, TrainCommand& train) {
       ->excludes(out);
   command.add_flag("--continue", train.go_on,
                    "Continue the run in --out if there is one");
-  command
-      .add_option("--worker-timeout", train.worker_timeout_s,
-                  "Seconds that torchrun workers wait for each other")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(command, "--worker-timeout", train.worker_timeout_s,
+               "Seconds that torchrun workers wait for each other",
+               AboveZero());
   command.add_flag("--find-lr", train.options.find_rate,
                    "Find the learning rate with Smith's range test");
 }

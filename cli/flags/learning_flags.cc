@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/named_flag.h"
 #include "training/fit/typical_options.h"
 
@@ -57,7 +58,7 @@ void LearningFlags::Add(CLI::App& command, const char* name,
   if constexpr (std::is_same_v<Value, bool>) {
     Note(command.add_flag(name, value, help), field);
   } else {
-    Note(command.add_option(name, value, help)->capture_default_str(), field);
+    Note(AddDefaulted(command, name, value, help), field);
   }
 }
 

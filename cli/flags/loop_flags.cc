@@ -4,8 +4,8 @@
 
 #include <map>
 #include <optional>
-#include <string>
 
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/number_checks.h"
 
 namespace foretell::cli {
@@ -37,8 +37,9 @@ void AddTrainedFlags(CLI::App& command, TrainingLoop& loop) {
       },
       "LoRA adapters, their rank and the layers whose weights' names match: "
       "r=16,targets=q_proj|v_proj; also dropout=0.05, type=bf16, save=lm_head, "
-      "bias=all, dora, kbit, alpha=32, rslora, vera and ia3; nothing else is "
-      "trained");
+      "bias=all, dora, kbit, alpha=32, rslora, vera, ia3, method=loha, lokr, "
+      "oft or boft; method=prompt,tokens=20, ptuning or prefix: virtual "
+      "tokens; nothing else is trained");
   command.add_option_function<std::string>(
       "--quantize",
       [&loop](const std::string& text) {
@@ -93,12 +94,10 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
   command.add_flag("--keep-result", loop.keep_result,
                    "Inference in a loop of y = net(x): the last result lives "
                    "until the next one exists");
-  command
-      .add_option("--accumulate", loop.accumulation,
-                  "Batches whose gradients are accumulated before the "
-                  "optimizer runs: forward and backward passes per step")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(command, "--accumulate", loop.accumulation,
+               "Batches whose gradients are accumulated before the optimizer "
+               "runs: forward and backward passes per step",
+               AboveZero());
   AddTrainedFlags(command, loop);
   command.add_option(
       "--recompute", loop.recompute,
@@ -110,7 +109,8 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
       "--kernels", loop.kernels,
       "Kernels of other libraries, one or several of liger, rms-norm, rope, "
       "swiglu, cross-entropy, fused-linear-cross-entropy, "
-      "chunked-cross-entropy:8, foak, foak-liger");
+      "chunked-cross-entropy:8, foak, foak-liger; float8, float8-rowwise or "
+      "float8-rowwise-gw-hp: torchao's training in 8 bits");
   command.add_option_function<std::string>(
       "--parallel",
       [&loop](const std::string& text) {

@@ -1,10 +1,8 @@
 #include "cli/flags/memory_size.h"
 
-#include <fmt/core.h>
-
 #include <optional>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/memory_size.h"
 
 namespace foretell::cli {
@@ -20,11 +18,9 @@ std::int64_t ParseMemorySize(const std::string& flag, const std::string& text) {
   if (bytes && *bytes >= 1 && *bytes <= kMostMemory) {
     return static_cast<std::int64_t>(*bytes);
   }
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format(
-          "{} '{}': expected a number above 0 and a unit, e.g. 16GiB: {}", flag,
-          text, kMemoryUnitsText));
+  throw InvalidArgument(
+      "{} '{}': expected a number above 0 and a unit, e.g. 16GiB: {}", flag,
+      text, kMemoryUnitsText);
 }
 
 }  // namespace foretell::cli

@@ -8,13 +8,14 @@
 #include <iterator>
 #include <utility>
 
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/loop_flags.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/open_model.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/progress_bar.h"
-#include "foretell/frontends.h"
 #include "foretell/zoo.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
@@ -33,9 +34,7 @@ std::pair<std::string, std::int64_t> ParseDim(const std::string& text) {
         ParseNumber<std::int64_t>(std::string_view(text).substr(equals + 1));
     if (size && *size >= 0) return {text.substr(0, equals), *size};
   }
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("--dim '{}': expected NAME=SIZE, e.g. seq=128", text));
+  throw InvalidArgument("--dim '{}': expected NAME=SIZE, e.g. seq=128", text);
 }
 
 /// "lengths=7,3,1", "3" for the only input.
@@ -54,10 +53,10 @@ std::pair<std::string, std::vector<std::int64_t>> ParseValue(
     if (word == "true") number = 1;
     if (word == "false") number = 0;
     if (!number) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("--value '{}': '{}' is not a whole number, "
-                              "expected e.g. lengths=7,3,1",
-                              text, word));
+      throw InvalidArgument(
+          "--value '{}': '{}' is not a whole number, expected e.g. "
+          "lengths=7,3,1",
+          text, word);
     }
     value.second.push_back(*number);
     more = comma != std::string_view::npos;
@@ -199,31 +198,22 @@ void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
     TakeLength();
     passes.JoinNetworks(models);
   });
-  command
-      .add_option("--trace", trace,
-                  "meta: no arithmetic; cpu: run once on random data, for "
-                  "models whose shapes depend on data")
-      ->check(CLI::IsMember({"meta", "cpu"}))
-      ->capture_default_str();
-  command
-      .add_option("--fuse", fuse,
-                  "ONNX patterns to replace by the operator that PyTorch runs: "
-                  "exported forms, none, or all equivalent ones")
-      ->check(CLI::IsMember({"none", "exported", "equivalent"}))
-      ->capture_default_str();
-  command
-      .add_option(
-          "--sandbox", sandbox,
-          "Isolation of the process that opens files: auto uses the locks of "
-          "this kernel, require refuses to run without all of them")
-      ->check(CLI::IsMember({"auto", "require", "off"}))
-      ->capture_default_str();
-  command
-      .add_option("--timeout", timeout_s,
-                  "Time limit of a sandbox in seconds, for opening a file and "
-                  "for each trace")
-      ->check(CLI::Range(0.001, 1e6))
-      ->capture_default_str();
+  AddDefaulted(command, "--trace", trace,
+               "meta: no arithmetic; cpu: run once on random data, for models "
+               "whose shapes depend on data",
+               CLI::IsMember({"meta", "cpu"}));
+  AddDefaulted(command, "--fuse", fuse,
+               "ONNX patterns to replace by the operator that PyTorch runs: "
+               "exported forms, none, or all equivalent ones",
+               CLI::IsMember({"none", "exported", "equivalent"}));
+  AddDefaulted(command, "--sandbox", sandbox,
+               "Isolation of the process that opens files: auto uses the locks "
+               "of this kernel, require refuses to run without all of them",
+               CLI::IsMember({"auto", "require", "off"}));
+  AddDefaulted(command, "--timeout", timeout_s,
+               "Time limit of a sandbox in seconds, for opening a file and for "
+               "each trace",
+               CLI::Range(0.001, 1e6));
   CLI::Option* converts =
       command.add_flag("--convert", convert,
                        "Let pip install the converter for another framework "
@@ -319,27 +309,23 @@ InputRequest ModelOptions::ToRequest(std::optional<std::int64_t> batch) const {
   for (const std::string& text : values) {
     auto [name, numbers] = ParseValue(text);
     if (request.values.emplace(name, std::move(numbers)).second) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--value '{}': the input is given twice", text));
+    throw InvalidArgument("--value '{}': the input is given twice", text);
   }
   for (const std::string& text : dims) {
     const auto [name, size] = ParseDim(text);
     const auto [said, is_new] = request.dims.emplace(name, size);
     if (is_new || said->second == size) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--dim {}={} and --dim {}={}: one of the two", name,
-                            said->second, name, size));
+    throw InvalidArgument("--dim {}={} and --dim {}={}: one of the two", name,
+                          said->second, name, size);
   }
   return request;
 }
 
 void DeviceFlags::AddTo(CLI::App& command) {
   if (const std::string own = LocalDevice(); !own.empty()) device = own;
-  command
-      .add_option("--device", device,
-                  "Target GPU, see `foretell devices`; default: the first GPU "
-                  "of this machine, else an A100")
-      ->capture_default_str();
+  AddDefaulted(command, "--device", device,
+               "Target GPU, see `foretell devices`; default: the first GPU of "
+               "this machine, else an A100");
   command.add_option("--environment", environment,
                      "CUDA context model, see `foretell devices`; default: "
                      "today's");

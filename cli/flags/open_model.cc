@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <thread>
-#include <utility>
 
 #include "cli/flags/near_models.h"
 #include "foretell/error.h"

@@ -1,8 +1,6 @@
 #include "cli/flags/pairs.h"
 
-#include <fmt/core.h>
-
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::cli {
 
@@ -12,8 +10,7 @@ std::pair<std::string, std::string> ParsePair(const std::string& flag,
   if (equals != std::string::npos && equals > 0) {
     return {text.substr(0, equals), text.substr(equals + 1)};
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} '{}': expected NAME=VALUE", flag, text));
+  throw InvalidArgument("{} '{}': expected NAME=VALUE", flag, text);
 }
 
 std::pair<std::pair<std::string, std::string>, std::string> ParseWord(
@@ -25,8 +22,7 @@ std::pair<std::pair<std::string, std::string>, std::string> ParseWord(
     return {{text.substr(0, colon), text.substr(colon + 1, equals - colon - 1)},
             text.substr(equals + 1)};
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--word '{}': expected FIELD:THEIRS=OURS", text));
+  throw InvalidArgument("--word '{}': expected FIELD:THEIRS=OURS", text);
 }
 
 }  // namespace foretell::cli

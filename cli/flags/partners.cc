@@ -1,7 +1,6 @@
 // Which flags go with which, for all commands in one table: a flag that has no
 // effect is a user error that would otherwise go unnoticed.
 // CLI11's needs() knows neither values ("--mode training") nor alternatives.
-
 #include "cli/flags/partners.h"
 
 #include <fmt/format.h>
@@ -12,7 +11,7 @@
 #include <vector>
 
 #include "cli/flags/pass_flags.h"
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/text.h"
 
 namespace foretell::cli {
@@ -311,8 +310,7 @@ void RequirePartnersOf(const CLI::App& command, const std::string& name) {
     if (!row.command.empty() && row.command != name) continue;
     const std::vector<std::string> words = WordsOf(row, command);
     if (words.empty() || row.count(given)) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: {}", Joined(words), row.why));
+    throw InvalidArgument("{}: {}", Joined(words), row.why);
   }
 }
 

@@ -10,7 +10,7 @@
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/open_model.h"
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
 #include "src/core/random.h"
 #include "src/core/text.h"
@@ -24,10 +24,10 @@ constexpr std::size_t kMostLengths = 8;
 constexpr std::size_t kMostSteps = 64;
 
 [[noreturn]] void RefuseLengths(const std::string& text) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--lengths '{}': expected 32..512, or at most {} "
-                          "steps of at most {} lengths: 64,512,384",
-                          text, kMostSteps, kMostLengths));
+  throw InvalidArgument(
+      "--lengths '{}': expected 32..512, or at most {} steps of at most {} "
+      "lengths: 64,512,384",
+      text, kMostSteps, kMostLengths);
 }
 
 std::int64_t ParseLength(std::string_view word, const std::string& text) {
@@ -108,10 +108,10 @@ void PassFlags::JoinNetworks(std::vector<std::string>& models) {
     }
     if (!is_offered || groups.empty() || ++i == models.size() ||
         models[i] == kAnd) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: '{}' stands between networks that one "
-                              "process runs, which predict and fits answer",
-                              Joined(models, " "), kAnd));
+      throw InvalidArgument(
+          "{}: '{}' stands between networks that one process runs, which "
+          "predict and fits answer",
+          Joined(models, " "), kAnd);
     }
     groups.back().push_back(models[i]);
   }

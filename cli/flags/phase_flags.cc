@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include "cli/flags/number_checks.h"
-#include "foretell/error.h"
 #include "foretell/zoo.h"
+#include "src/core/failure.h"
 
 namespace foretell::cli {
 
@@ -29,10 +29,10 @@ std::string PhaseFlags::Apply(const std::string& model) const {
   }
   if (changes.empty()) return model;
   if (!zoo::IsNetwork(model)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: --phase and --cache are for language models "
-                            "of the zoo ({}NAME, config.json)",
-                            model, zoo::kPrefix));
+    throw InvalidArgument(
+        "{}: --phase and --cache are for language models of the zoo ({}NAME, "
+        "config.json)",
+        model, zoo::kPrefix);
   }
   const bool has_changes = model.find('?') != std::string::npos;
   return fmt::format("{}{}{}", model, has_changes ? '&' : '?', changes);

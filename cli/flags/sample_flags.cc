@@ -1,5 +1,6 @@
 #include "cli/flags/sample_flags.h"
 
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/named_flag.h"
 #include "cli/flags/number_checks.h"
 
@@ -14,11 +15,8 @@ using training::SampleRequest;
 void AddSelection(CLI::App& command, SampleRequest& request) {
   command.add_option("--dataset", request.dataset,
                      "Dataset with graphs and labels");
-  command
-      .add_option("--split", request.split,
-                  "Split of the dataset, see `foretell dataset split`; or "
-                  "none")
-      ->capture_default_str();
+  AddDefaulted(command, "--split", request.split,
+               "Split of the dataset, see `foretell dataset split`; or none");
   command
       .add_option("--device", request.devices,
                   "Devices of the labels, as named in the dataset; or all")
@@ -39,17 +37,11 @@ void AddSurroundings(CLI::App& command, SampleRequest& request) {
                      "CUDA context model of the prior; default: today's");
   AddNamed(command, "--host", request.recipe.host, {Host::kPython, Host::kCpp},
            &HostName, "Host runtime of the prior");
-  command
-      .add_option("--cache-mib", request.cache_mib,
-                  "Memory for decoded graphs in MiB")
-      ->check(FromZero())
-      ->capture_default_str();
-  command
-      .add_option(
-          "--threads", request.threads,
-          "Threads of this process; 0: one per core, or OMP_NUM_THREADS")
-      ->check(FromZero())
-      ->capture_default_str();
+  AddDefaulted(command, "--cache-mib", request.cache_mib,
+               "Memory for decoded graphs in MiB", FromZero());
+  AddDefaulted(command, "--threads", request.threads,
+               "Threads of this process; 0: one per core, or OMP_NUM_THREADS",
+               FromZero());
 }
 
 void AddGoal(CLI::App& command, SampleRequest& request) {
@@ -57,16 +49,12 @@ void AddGoal(CLI::App& command, SampleRequest& request) {
                {Target::kMemory, Target::kLatency, Target::kEnergy},
                &TargetName, "Figures to learn")
       ->default_str("memory latency energy");
-  command
-      .add_option("--simulated-weight", request.simulated_weight,
-                  "Weight of simulated labels relative to measured ones")
-      ->check(FromZero())
-      ->capture_default_str();
-  command
-      .add_option("--source-balance", request.source_balance,
-                  "Weight of sources in the loss: 0 by their labels, 1 equal")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
+  AddDefaulted(command, "--simulated-weight", request.simulated_weight,
+               "Weight of simulated labels relative to measured ones",
+               FromZero());
+  AddDefaulted(command, "--source-balance", request.source_balance,
+               "Weight of sources in the loss: 0 by their labels, 1 equal",
+               CLI::Range(0.0, 1.0));
   AddNamed(
       command, "--prior", request.prior,
       {PriorSource::kNone, PriorSource::kAnalytic, PriorSource::kLabels},

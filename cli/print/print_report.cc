@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <sstream>
-#include <string>
 #include <vector>
 
 #include "cli/print/memory_bar.h"

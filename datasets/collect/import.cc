@@ -13,6 +13,7 @@
 
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
@@ -49,11 +50,9 @@ void CheckField(const std::string& field) {
   for (const LabelQuantity& quantity : LabelQuantities()) {
     known.append(quantity.name) += ", ";
   }
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format(
-          "unknown field '{}'; there are: {}environment.NAME, details.NAME",
-          field, known));
+  throw InvalidArgument(
+      "unknown field '{}'; there are: {}environment.NAME, details.NAME", field,
+      known);
 }
 
 /// A cell as a number; empty when it is empty.
@@ -64,8 +63,7 @@ std::optional<T> Number(const Fields& fields, const std::string& field) {
   const std::string& text = found->second;
   const std::optional<T> value = ParseNumber<T>(text);
   if (value) return value;
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{} '{}' is no number", field, text));
+  throw Corrupt("{} '{}' is no number", field, text);
 }
 
 std::string TextOf(const Fields& fields, const std::string& field) {
@@ -201,12 +199,10 @@ class Import {
     }
     for (const std::string_view needed : kNeededFields) {
       if (!TextOf(fields, std::string(needed)).empty()) continue;
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format(
-              "the table has no {0}: no column '{0}' among {1}; add --map "
-              "COLUMN={0}, or --set {0}=VALUE for all rows",
-              needed, Joined(row.columns())));
+      throw InvalidArgument(
+          "the table has no {0}: no column '{0}' among {1}; add --map "
+          "COLUMN={0}, or --set {0}=VALUE for all rows",
+          needed, Joined(row.columns()));
     }
     return fields;
   }

@@ -8,7 +8,7 @@
 #include "datasets/collect/device_name.h"
 #include "datasets/collect/plan_sweep.h"
 #include "datasets/collect/trace_point.h"
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/units.h"
 
 namespace foretell::dataset {
@@ -52,10 +52,9 @@ std::string MeasuredDeviceName(const std::string& device,
                                const std::string& name) {
   if (!name.empty()) return LabelDeviceName(name);
   if (device == "cpu") return device;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} does not name a GPU model; add --device-name, "
-                          "e.g. a100-sxm4-40gb",
-                          device));
+  throw InvalidArgument(
+      "{} does not name a GPU model; add --device-name, e.g. a100-sxm4-40gb",
+      device);
 }
 
 MeasureRequest RequestFor(const LabelTask& task, const MeasureSetup& setup) {

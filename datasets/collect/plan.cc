@@ -1,13 +1,11 @@
 #include "datasets/collect/plan.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <unordered_map>
 
-#include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/failure.h"
 #include "src/core/model_endings.h"
 #include "src/core/parse_number.h"
 
@@ -25,8 +23,7 @@ void AddFolder(const fs::path& folder, std::vector<std::string>& files) {
     }
   }
   if (files.size() > before) return;
-  throw Error(ErrorCode::kNotFound,
-              folder.string() + ": contains no model files (.onnx, .pt)");
+  throw NotFound("{}: contains no model files (.onnx, .pt)", folder.string());
 }
 
 std::string NameOf(const std::string& path,
@@ -60,9 +57,8 @@ Shard ParseShard(const std::string& text) {
       return {.index = *index, .count = *count};
     }
   }
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("shard '{}': expected I/N with 1 <= I <= N, e.g. 2/8", text));
+  throw InvalidArgument("shard '{}': expected I/N with 1 <= I <= N, e.g. 2/8",
+                        text);
 }
 
 std::vector<Point> TakeShard(std::vector<Point> points, const Shard& shard) {
@@ -82,7 +78,7 @@ std::vector<std::string> FindModelFiles(std::span<const std::string> paths) {
   for (const std::string& path : paths) {
     std::error_code ignored;
     if (!fs::exists(path, ignored)) {
-      throw Error(ErrorCode::kNotFound, path + ": no such file or folder");
+      throw NotFound("{}: no such file or folder", path);
     }
     try {
       if (fs::is_directory(path)) {
@@ -91,8 +87,7 @@ std::vector<std::string> FindModelFiles(std::span<const std::string> paths) {
         files.push_back(path);
       }
     } catch (const fs::filesystem_error& error) {
-      throw Error(ErrorCode::kIo,
-                  fmt::format("{}: {}", path, error.code().message()));
+      throw IoFailure("{}: {}", path, error.code().message());
     }
   }
   std::ranges::sort(files);
@@ -108,10 +103,9 @@ std::vector<Point> PlanFiles(std::span<const std::string> files,
     const std::string model = NameOf(path, options.dims);
     const auto [same, added] = paths.emplace(model, path);
     if (!added) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: has the same name as {}; a dataset tells "
-                              "models apart by name",
-                              path, same->second));
+      throw InvalidArgument(
+          "{}: has the same name as {}; a dataset tells models apart by name",
+          path, same->second);
     }
     for (const std::int64_t batch : BatchesOf(model, options)) {
       points.push_back({.model = model,
@@ -136,10 +130,8 @@ std::map<std::string, std::set<std::int64_t>> ReadBatches(
     const std::string& text = row.At("batch");
     const auto batch = ParseNumber<std::int64_t>(text);
     if (!batch || *batch <= 0) {
-      throw Error(
-          ErrorCode::kCorrupt,
-          fmt::format("{}: line {}: batch '{}' is not a positive number", path,
-                      row.line(), text));
+      throw Corrupt("{}: line {}: batch '{}' is not a positive number", path,
+                    row.line(), text);
     }
     batches[row.At("model")].insert(*batch);
   });

@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "foretell/error.h"
 #include "foretell/zoo.h"
+#include "src/core/failure.h"
 
 namespace foretell::dataset {
 namespace {
@@ -29,10 +29,10 @@ Point ToPoint(const zoo::SweepPoint& swept, std::int64_t batch,
 void RefuseZoo(std::span<const std::string> paths) {
   for (const std::string& path : paths) {
     if (!path.starts_with(zoo::kPrefix)) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: is not a file; select zoo networks with "
-                            "--sweep, e.g. --sweep dippm",
-                            path));
+    throw InvalidArgument(
+        "{}: is not a file; select zoo networks with --sweep, e.g. --sweep "
+        "dippm",
+        path);
   }
 }
 
@@ -70,8 +70,8 @@ std::vector<Point> PlanAll(const PlanSources& sources, PlanOptions options) {
     }
   }
   if (!points.empty()) return points;
-  throw Error(ErrorCode::kInvalidArgument,
-              "nothing to trace: give --sweep, --files or model files");
+  throw InvalidArgument(
+      "nothing to trace: give --sweep, --files or model files");
 }
 
 std::string ModelNameOf(const Point& point) {

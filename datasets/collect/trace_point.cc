@@ -8,6 +8,7 @@
 #include "datasets/store/label_graphs.h"
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
 
@@ -44,7 +45,7 @@ TensorType ParseSizes(std::string_view text) {
     if (text.front() != 'x') break;
     text.remove_prefix(1);
   }
-  throw Error(ErrorCode::kCorrupt, "expected sizes such as 3x224x224");
+  throw Corrupt("expected sizes such as 3x224x224");
 }
 
 }  // namespace

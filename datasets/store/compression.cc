@@ -1,10 +1,10 @@
 #include "datasets/store/compression.h"
 
-#include <fmt/core.h>
 #include <zlib.h>
 
 #include "datasets/store/checksum.h"
 #include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 
 namespace foretell::dataset {
@@ -15,10 +15,8 @@ constexpr std::int64_t kMaxRatio = 1032;
 constexpr std::int64_t kMaxHeaderBytes = 64;
 
 Error BadStream(std::int64_t raw_bytes, std::int64_t packed) {
-  return Error(
-      ErrorCode::kCorrupt,
-      fmt::format("a zlib stream of {} does not unpack to {}",
-                  Counted(packed, "byte"), Counted(raw_bytes, "byte")));
+  return Corrupt("a zlib stream of {} does not unpack to {}",
+                 Counted(packed, "byte"), Counted(raw_bytes, "byte"));
 }
 
 }  // namespace
@@ -30,9 +28,8 @@ PackedBlob Pack(std::string_view bytes) {
                                reinterpret_cast<const Bytef*>(bytes.data()),
                                bytes.size(), Z_DEFAULT_COMPRESSION);
   if (status != Z_OK) {
-    throw Error(ErrorCode::kInternal,
-                fmt::format("zlib cannot compress {}: status {}",
-                            Counted(bytes.size(), "byte"), status));
+    throw InternalFailure("zlib cannot compress {}: status {}",
+                          Counted(bytes.size(), "byte"), status);
   }
   data.resize(size);
   data.shrink_to_fit();

@@ -9,6 +9,7 @@
 #include "datasets/store/store.h"
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "src/core/failure.h"
 
 namespace foretell {
 
@@ -158,9 +159,8 @@ std::map<RowId, std::string> Dataset::Split(std::string_view name) const {
                there += (there.empty() ? "" : ", ") + Text(row[1]);
              });
   if (!split) {
-    throw Error(ErrorCode::kNotFound,
-                fmt::format("{}: no split '{}'; there are: {}", path(), name,
-                            there.empty() ? "none" : there));
+    throw NotFound("{}: no split '{}'; there are: {}", path(), name,
+                   there.empty() ? "none" : there);
   }
   std::map<RowId, std::string> parts;
   ForEachRow(store_->connection(), dataset::kSplitPoints, "WHERE split = ?1",

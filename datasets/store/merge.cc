@@ -10,6 +10,7 @@
 #include "datasets/store/schema.h"
 #include "datasets/store/store.h"
 #include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::dataset {
 namespace {
@@ -168,8 +169,8 @@ MergeSummary MergeDatasets(std::span<const std::string> inputs,
                            const MergeOptions& options) {
   for (const std::string& input : inputs) {
     if (!SameFile(input, out)) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                input + ": is the output; it cannot be merged into itself");
+    throw InvalidArgument("{}: is the output; it cannot be merged into itself",
+                          input);
   }
   MergeSummary summary;
   Dataset into = Dataset::OpenOrCreate(out);

@@ -1,12 +1,10 @@
 #include "datasets/store/packed_graph.h"
 
-#include <fmt/core.h>
-
 #include <cmath>
 #include <cstring>
 
-#include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/features/feature_table.h"
 
@@ -20,9 +18,8 @@ constexpr std::int64_t kEdgeBytes = sizeof(std::int32_t);
 void CheckSize(const char* what, std::int64_t bytes, std::int64_t count,
                std::int64_t element_bytes) {
   if (bytes % element_bytes == 0 && bytes / element_bytes == count) return;
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{} has {}, expected {} times {}", what,
-                          Counted(bytes, "byte"), count, element_bytes));
+  throw Corrupt("{} has {}, expected {} times {}", what, Counted(bytes, "byte"),
+                count, element_bytes);
 }
 
 /// A single NaN or infinity would destroy the weights of a network.
@@ -31,10 +28,8 @@ void CheckFinite(const std::vector<NodeFeatureRow>& nodes) {
     for (std::size_t slot = 0; slot < nodes[node].size(); ++slot) {
       const float value = nodes[node][slot];
       if (std::isfinite(value)) continue;
-      throw Error(
-          ErrorCode::kCorrupt,
-          fmt::format("nodes: node {}: {} is {}, expected a finite number",
-                      node, kNodeFeatures[slot].name, value));
+      throw Corrupt("nodes: node {}: {} is {}, expected a finite number", node,
+                    kNodeFeatures[slot].name, value);
     }
   }
 }
@@ -47,8 +42,7 @@ std::vector<std::int64_t> DecodeNodeIds(std::string_view bytes,
     std::int32_t id = 0;
     std::memcpy(&id, bytes.data() + at, kEdgeBytes);
     if (id < 0 || id >= num_nodes) {
-      throw Error(ErrorCode::kCorrupt,
-                  fmt::format("edges: node {} of {}", id, num_nodes));
+      throw Corrupt("edges: node {} of {}", id, num_nodes);
     }
     ids.push_back(id);
   }

@@ -6,10 +6,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/printable.h"
 
 namespace foretell::dataset {
@@ -151,9 +150,8 @@ void ForEachGoodRow(Connection& connection, const Table& table,
 
 Error CorruptRow(const Connection& connection, std::string_view table,
                  RowId row, const std::string& what) {
-  return Error(ErrorCode::kCorrupt,
-               fmt::format("{}: {}", connection.path(),
-                           ToString(Damage{std::string(table), row, what})));
+  return Corrupt("{}: {}", connection.path(),
+                 ToString(Damage{std::string(table), row, what}));
 }
 
 Damage DamageOf(const std::string& path, std::string_view table, RowId row,

@@ -3,14 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <vector>
 
-#include "foretell/error.h"
 #include "foretell/features.h"
 #include "foretell/version.h"
 
 #include "datasets/store/rows.h"
 #include "src/core/clock.h"
+#include "src/core/failure.h"
 
 namespace foretell::dataset {
 namespace {
@@ -76,10 +75,8 @@ void RefuseForeign(Connection& connection) {
   for (const Row& row : connection.All(
            "SELECT type, name, sql FROM sqlite_schema WHERE sql NOT NULL")) {
     if (std::ranges::find(ours, Text(row.at(2))) != ours.end()) continue;
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: has a {} '{}' that is not part of a dataset",
-                    connection.path(), Text(row.at(0)), Text(row.at(1))));
+    throw Corrupt("{}: has a {} '{}' that is not part of a dataset",
+                  connection.path(), Text(row.at(0)), Text(row.at(1)));
   }
 }
 
@@ -129,16 +126,14 @@ void CreateOrCheckSchema(Connection& connection, Access access) {
     transaction.Commit();
   }
   if (connection.Integer("PRAGMA application_id") != kApplicationId) {
-    throw Error(ErrorCode::kCorrupt,
-                connection.path() +
-                    ": not a dataset (the application id in its header "
-                    "differs)");
+    throw Corrupt(
+        "{}: not a dataset (the application id in its header differs)",
+        connection.path());
   }
   const std::int64_t version = connection.Integer("PRAGMA user_version");
   if (version != kSchemaVersion && version != kWithoutRunGraphs) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: schema version {}, this foretell reads {}",
-                            connection.path(), version, kSchemaVersion));
+    throw Unsupported("{}: schema version {}, this foretell reads {}",
+                      connection.path(), version, kSchemaVersion);
   }
   RefuseForeign(connection);
   if (version == kWithoutRunGraphs && access != Access::kRead) {
@@ -155,8 +150,7 @@ const Cell& CellOf(const Table& table, const Row& row, std::string_view name) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].name == name) return row.at(i + 1);
   }
-  throw Error(ErrorCode::kInternal,
-              fmt::format("table '{}' has no column '{}'", table.name, name));
+  throw InternalFailure("table '{}' has no column '{}'", table.name, name);
 }
 
 }  // namespace foretell::dataset

@@ -4,7 +4,6 @@
 // be copied. `synchronous=EXTRA` also syncs the folder after the journal has
 // gone, so that a power failure cannot undo what was committed. Rows come in
 // large transactions, which makes the syncs cheap.
-
 #include "datasets/store/sqlite.h"
 
 #include <fmt/core.h>
@@ -14,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -23,6 +21,7 @@
 
 #include "datasets/store/checksum.h"
 #include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/units.h"
 
@@ -78,10 +77,10 @@ void RequireFile(const std::string& path, Access access) {
   struct stat info = {};
   const bool is_there = stat(path.c_str(), &info) == 0;
   if (!is_there && access != Access::kCreate) {
-    throw Error(ErrorCode::kNotFound, path + ": no such dataset");
+    throw NotFound("{}: no such dataset", path);
   }
   if (is_there && !S_ISREG(info.st_mode)) {
-    throw Error(ErrorCode::kIo, path + ": is not a regular file");
+    throw IoFailure("{}: is not a regular file", path);
   }
 }
 
@@ -108,10 +107,9 @@ void RefuseSuperJournal(const std::string& journal) {
       end != kMagic) {
     return;
   }
-  throw Error(
-      ErrorCode::kCorrupt,
-      journal +
-          ": names a super-journal, which foretell never writes; not opened");
+  throw Corrupt(
+      "{}: names a super-journal, which foretell never writes; not opened",
+      journal);
 }
 
 /// Reading, too, must be able to roll back what a killed writer left behind.
@@ -183,10 +181,7 @@ template <typename T>
 const T& Get(const Cell& cell, const char* type) {
   const T* value = std::get_if<T>(&cell);
   if (value != nullptr) return *value;
-  throw Error(
-      ErrorCode::kCorrupt,
-      fmt::format("a cell does not hold the {} that its column declares",
-                  type));
+  throw Corrupt("a cell does not hold the {} that its column declares", type);
 }
 
 }  // namespace
@@ -239,10 +234,10 @@ void Connection::RefuseLog() {
       versions.back() != kLogVersion) {
     return;
   }
-  throw Error(ErrorCode::kUnsupported,
-              path_ +
-                  ": has a write-ahead log, which foretell does not read; "
-                  "remove it with PRAGMA journal_mode=DELETE in sqlite3");
+  throw Unsupported(
+      "{}: has a write-ahead log, which foretell does not read; remove it with "
+      "PRAGMA journal_mode=DELETE in sqlite3",
+      path_);
 }
 
 void Connection::Configure(Access access) {
@@ -251,7 +246,7 @@ void Connection::Configure(Access access) {
   sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kMaxCellBytes);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   if (RegisterRowChecksum(handle_) != SQLITE_OK) {
-    throw Error(ErrorCode::kInternal, path_ + ": row_crc cannot be registered");
+    throw InternalFailure("{}: row_crc cannot be registered", path_);
   }
   for (const char* pragma : kPragmas) All(pragma);
   if (access == Access::kRead) All("PRAGMA query_only=ON");
@@ -313,9 +308,7 @@ std::vector<Row> Connection::All(const std::string& sql, const Row& cells) {
 std::int64_t Connection::Integer(const std::string& sql, const Row& cells) {
   const std::vector<Row> rows = All(sql, cells);
   if (rows.size() != 1 || rows[0].size() != 1) {
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: '{}' does not return one integer", path_, sql));
+    throw Corrupt("{}: '{}' does not return one integer", path_, sql);
   }
   return dataset::Integer(rows[0][0]);
 }

@@ -9,8 +9,8 @@
 
 #include "datasets/store/checksum.h"
 #include "datasets/store/rows.h"
-#include "datasets/store/schema.h"
 #include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/parse_json.h"
 
 namespace foretell {
@@ -36,9 +36,8 @@ std::string Canonical(const std::string& text, const char* what) {
   const std::string origin = fmt::format("label: {}", what);
   const nlohmann::json json = ParseJson(text, origin);
   if (json.is_object()) return json.dump();
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{} '{}' is not a JSON object", origin, text.substr(0, 60)));
+  throw InvalidArgument("{} '{}' is not a JSON object", origin,
+                        text.substr(0, 60));
 }
 
 }  // namespace
@@ -59,8 +58,7 @@ void dataset::Store::CheckStructure() {
   if (found == "ok") return;
   // SQLite reports a problem in its pages on two lines.
   std::ranges::replace(found, '\n', ' ');
-  throw Error(ErrorCode::kCorrupt, fmt::format("{}: the file is damaged: {}",
-                                               connection_.path(), found));
+  throw Corrupt("{}: the file is damaged: {}", connection_.path(), found);
 }
 
 RowId dataset::Store::FindRow(const dataset::Table& table,
@@ -202,7 +200,7 @@ RowId dataset::Store::PutPoint(const StoredPoint& point) {
 
 void dataset::Store::PutLabel(const Label& given) {
   if (const auto problem = dataset::ValueProblem(given)) {
-    throw Error(ErrorCode::kInvalidArgument, "label: " + *problem);
+    throw InvalidArgument("label: {}", *problem);
   }
   Label label = given;
   label.setting = Canonical(label.setting, "environment");
@@ -210,9 +208,8 @@ void dataset::Store::PutLabel(const Label& given) {
     label.details = Canonical(label.details, "details");
   Transaction transaction(connection_);
   if (FindRow(dataset::kPoints, "id = ?1", {label.point}) == 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: a label names point {}, which does not exist",
-                            connection_.path(), label.point));
+    throw InvalidArgument("{}: a label names point {}, which does not exist",
+                          connection_.path(), label.point);
   }
   const RowId environment = PutEnvironment(label.setting);
   const RowId found =
@@ -233,8 +230,7 @@ Row dataset::Store::GraphRow(RowId graph) {
   ForEachRow(connection_, dataset::kGraphs, "WHERE id = ?1", {graph},
              [&found](const Row& row) { found = row; });
   if (found) return *found;
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("{}: no graph {}", connection_.path(), graph));
+  throw NotFound("{}: no graph {}", connection_.path(), graph);
 }
 
 dataset::PackedBlob dataset::Store::ReadBlob(RowId blob) {
@@ -285,10 +281,10 @@ void dataset::Store::CheckFeatureVersion() {
   if (feature_version_is_ours_) return;
   const std::string found = FeatureVersion().value_or("none");
   if (found != fmt::format("{}", kFeatureVersion)) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: node features of version {}, this foretell "
-                            "has version {}: regenerate the dataset",
-                            connection_.path(), found, kFeatureVersion));
+    throw Unsupported(
+        "{}: node features of version {}, this foretell has version {}: "
+        "regenerate the dataset",
+        connection_.path(), found, kFeatureVersion);
   }
   feature_version_is_ours_ = true;
 }

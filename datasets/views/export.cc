@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "datasets/views/npz.h"
-#include "foretell/error.h"
 #include "src/core/csv.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
 
@@ -162,8 +162,7 @@ class Exporter {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) {
-      throw Error(ErrorCode::kIo, fmt::format("{}: cannot be made: {}", folder,
-                                              error.message()));
+      throw IoFailure("{}: cannot be made: {}", folder, error.message());
     }
   }
 

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/output_file.h"
 
 namespace foretell::dataset {
@@ -114,8 +114,7 @@ void WriteNpz(const std::string& path, const std::vector<NamedArray>& arrays) {
     directory += CentralEntry(name, fields, offset);
     offset += header.size() + array.bytes().size();
     if (offset > std::numeric_limits<std::uint32_t>::max()) {
-      throw Error(ErrorCode::kUnsupported,
-                  path + ": more than 4 GiB of arrays in one file");
+      throw Unsupported("{}: more than 4 GiB of arrays in one file", path);
     }
     file.Write(header);
     file.Write(array.bytes());

@@ -1,13 +1,11 @@
 #include "datasets/views/split.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "datasets/collect/order.h"
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/name_table.h"
 
 namespace foretell::dataset {
@@ -50,8 +48,7 @@ void CheckFamily(const std::vector<StoredPoint>& points,
   for (const std::string& name : families) {
     there += (there.empty() ? "" : ", ") + name;
   }
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("no family '{}'; there are: {}", family, there));
+  throw NotFound("no family '{}'; there are: {}", family, there);
 }
 
 }  // namespace

@@ -295,10 +295,17 @@ HubNetwork ReadHubConfig(const HubJson& config, const std::string& origin) {
   return HubReader(config, *type, origin).Read();
 }
 
-std::optional<HubNetwork> ReadHubFile(const std::string& path) {
+std::optional<std::string> ReadHubText(const std::string& path) {
   const std::string file = HubFileAt(path);
   if (file.empty()) return std::nullopt;
-  return ReadHubConfig(ParseJson(ReadFile(file, kMostHubBytes), file), file);
+  return ReadFile(file, kMostHubBytes);
+}
+
+std::optional<HubNetwork> ReadHubFile(const std::string& path) {
+  const std::optional<std::string> text = ReadHubText(path);
+  if (!text) return std::nullopt;
+  const std::string file = HubFileAt(path);
+  return ReadHubConfig(ParseJson(*text, file), file);
 }
 
 }  // namespace foretell::zoo

@@ -33,4 +33,7 @@ HubNetwork ReadHubConfig(const nlohmann::json& config,
 /// `path` is none of these, and for a folder of another framework.
 std::optional<HubNetwork> ReadHubFile(const std::string& path);
 
+/// The text of that config.json, whatever it describes.
+std::optional<std::string> ReadHubText(const std::string& path);
+
 }  // namespace foretell::zoo

@@ -9,7 +9,6 @@
 // * FlatBuffers: the root's offset, then the identifier that the schema gives.
 // * Protocol buffers: the fields of the outermost message, whose lengths add up
 //   to the file.
-
 #include "frontends/converted/check_format.h"
 
 #include <fmt/core.h>
@@ -24,7 +23,7 @@
 #include <span>
 #include <string_view>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/parse_json.h"
 #include "src/core/units.h"
 
@@ -46,8 +45,7 @@ std::string BytesAt(const RegularFile& file, std::int64_t offset,
     got = pread(file.descriptor.number(), bytes.data(), count, offset);
   } while (got < 0 && errno == EINTR);
   if (got < 0) {
-    throw Error(ErrorCode::kIo, fmt::format("{}: cannot be read: {}", file.path,
-                                            SystemMessage(errno)));
+    throw IoFailure("{}: cannot be read: {}", file.path, SystemMessage(errno));
   }
   bytes.resize(static_cast<std::size_t>(got));
   return bytes;

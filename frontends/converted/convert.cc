@@ -7,6 +7,7 @@
 
 #include "foretell/error.h"
 #include "frontends/converted/helper_environment.h"
+#include "src/core/failure.h"
 #include "src/core/output_file.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
@@ -108,9 +109,7 @@ int MostThreads() {
   const bool spoke = end.kind == ProcessEnd::Kind::kExited;
   std::string words = spoke ? LastWords(log) : "";
   if (words.empty()) words = "the converter was " + ToString(end);
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format("cannot be converted in {}: {}", environment.folder, words));
+  throw Unsupported("cannot be converted in {}: {}", environment.folder, words);
 }
 
 void RunConverter(const Conversion& conversion,
@@ -187,10 +186,8 @@ Converted Convert(const std::string& path, const Conversion& conversion,
                   const LoadOptions& options) {
   CheckFormat(path, conversion);
   if (!options.conversion.allowed) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format("{}: needs conversion by {}, which is not allowed here",
-                    path, PackagesOf(*conversion.converter)));
+    throw Unsupported("{}: needs conversion by {}, which is not allowed here",
+                      path, PackagesOf(*conversion.converter));
   }
   try {
     return ConvertNamed(path, conversion, options);

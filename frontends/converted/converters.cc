@@ -8,9 +8,9 @@
 #include <sstream>
 #include <system_error>
 
-#include "foretell/error.h"
 #include "frontends/converted/weights_alone.h"
 #include "src/core/embedded_file.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/text.h"
 
@@ -143,18 +143,17 @@ Conversion OfFolder(const std::string& path) {
   for (const FolderForm& form : kFolders) {
     if (Exists(fs::path(path) / form.file)) return Whole(path, form);
   }
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("{}: is a directory with neither saved_model.pb "
-                          "(TensorFlow) nor config.json (Hugging Face); name "
-                          "the file of the model",
-                          path));
+  throw Unsupported(
+      "{}: is a directory with neither saved_model.pb (TensorFlow) nor "
+      "config.json (Hugging Face); name the file of the model",
+      path);
 }
 
 std::string BuiltIn(const std::string& name) {
   for (const EmbeddedFile& file : ConverterFiles()) {
     if (file.path.ends_with("/" + name)) return std::string(file.bytes);
   }
-  throw Error(ErrorCode::kInternal, name + ": is not built in");
+  throw InternalFailure("{}: is not built in", name);
 }
 
 }  // namespace
@@ -177,9 +176,8 @@ void CheckFormat(const std::string& path, const Conversion& conversion) {
       path.ends_with(fs::path(file.path).filename().string())
           ? ""
           : fmt::format("{}: ", fs::path(file.path).filename().string());
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{}: {}is not a valid {}: {}", path, place,
-                          conversion.format, problem));
+  throw Corrupt("{}: {}is not a valid {}: {}", path, place, conversion.format,
+                problem);
 }
 
 std::string ConverterFile(const Converter& converter, std::string_view suffix) {

@@ -14,6 +14,7 @@
 
 #include "foretell/error.h"
 #include "src/core/descriptor.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/output_file.h"
 #include "src/core/units.h"
@@ -62,9 +63,9 @@ fs::path CacheFolder() {
   if (cache.is_absolute()) return cache / kFolder;
   const fs::path home = Variable("HOME");
   if (home.is_absolute()) return home / ".cache" / kFolder;
-  throw Error(ErrorCode::kNotFound,
-              "no folder for helper environments: neither XDG_CACHE_HOME nor "
-              "HOME is set");
+  throw NotFound(
+      "no folder for helper environments: neither XDG_CACHE_HOME nor HOME is "
+      "set");
 }
 
 std::string Python() {
@@ -87,8 +88,7 @@ class Lock {
 
  private:
   [[noreturn]] static void Fail(const std::string& path) {
-    throw Error(ErrorCode::kIo,
-                fmt::format("{}: {}", path, SystemMessage(errno)));
+    throw IoFailure("{}: {}", path, SystemMessage(errno));
   }
   Descriptor file_;
 };
@@ -159,10 +159,10 @@ class Maker {
         options_.may_install(fmt::format("install {}, to convert it?", what))) {
       return;
     }
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("has to be converted by {}, which is not "
-                            "installed; --convert installs it",
-                            what));
+    throw Unsupported(
+        "has to be converted by {}, which is not installed; --convert installs "
+        "it",
+        what);
   }
 
   void Make() const {
@@ -191,10 +191,8 @@ class Maker {
     const auto free = static_cast<std::int64_t>(
         fs::space(folder_.parent_path()).available / kMiB);
     if (free >= converter_.mib) return;
-    throw Error(
-        ErrorCode::kIo,
-        fmt::format("{}: has {} MiB free, but the converter needs {}",
-                    folder_.parent_path().string(), free, converter_.mib));
+    throw IoFailure("{}: has {} MiB free, but the converter needs {}",
+                    folder_.parent_path().string(), free, converter_.mib);
   }
 
   void Do(std::vector<std::string> argv, const std::string& advice) const {
@@ -208,14 +206,12 @@ class Maker {
                                          .log = log,
                                          .deadline_s = kMostSeconds});
     if (end.kind == ProcessEnd::Kind::kExited && end.status == 0) return;
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format(
-            "cannot create the environment with {}: {}; {}; full log: {}",
-            PackagesOf(converter_),
-            end.kind == ProcessEnd::Kind::kExited ? sandbox::LastWords(log)
-                                                  : ToString(end),
-            advice, log));
+    throw Unsupported(
+        "cannot create the environment with {}: {}; {}; full log: {}",
+        PackagesOf(converter_),
+        end.kind == ProcessEnd::Kind::kExited ? sandbox::LastWords(log)
+                                              : ToString(end),
+        advice, log);
   }
 
   const Converter& converter_;

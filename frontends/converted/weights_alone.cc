@@ -1,7 +1,6 @@
 // A safetensors file begins with eight bytes, the length of a JSON object that
 // follows: name -> {"dtype", "shape", "data_offsets"}, and "__metadata__". Only
 // that is read, because the file is refused anyway.
-
 #include "frontends/converted/weights_alone.h"
 
 #include <fmt/core.h>
@@ -14,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "foretell/error.h"
 #include "src/core/checked.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_json.h"
@@ -35,27 +34,25 @@ struct Weights {
   std::map<std::string, std::int64_t> by_type;
 };
 
-[[noreturn]] void Fail(const std::string& path, const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", path, what));
-}
-
 nlohmann::json ReadHeader(const RegularFile& file) {
   const std::string start = FirstBytes(file, kLengthBytes);
   const auto size = static_cast<std::uint64_t>(file.size);
   if (start.size() < kLengthBytes) {
-    Fail(file.path,
-         fmt::format("has {}, not a safetensors file", Counted(size, "byte")));
+    throw Corrupt("{}: has {}, not a safetensors file", file.path,
+                  Counted(size, "byte"));
   }
   std::uint64_t length = 0;
   std::memcpy(&length, start.data(), kLengthBytes);
   if (length > kMostHeaderBytes || length > size - kLengthBytes) {
-    Fail(file.path, fmt::format("header of {} in a file of {}",
-                                Counted(length, "byte"), size));
+    throw Corrupt("{}: header of {} in a file of {}", file.path,
+                  Counted(length, "byte"), size);
   }
   const std::string text = FirstBytes(file, kLengthBytes + length);
   nlohmann::json header = ParseJson(std::string_view(text).substr(kLengthBytes),
                                     file.path + ": header");
-  if (!header.is_object()) Fail(file.path, "header is not a JSON object");
+  if (!header.is_object()) {
+    throw Corrupt("{}: header is not a JSON object", file.path);
+  }
   return header;
 }
 
@@ -68,8 +65,8 @@ std::int64_t ElementsOf(const RegularFile& file, const std::string& name,
   }
   const std::optional<std::int64_t> elements = CheckedProduct(sizes);
   if (!elements || *elements / 2 > file.size) {
-    Fail(file.path, fmt::format("tensor '{}' has the shape {} in {}", name,
-                                ShowJson(shape), Counted(file.size, "byte")));
+    throw Corrupt("{}: tensor '{}' has the shape {} in {}", file.path, name,
+                  ShowJson(shape), Counted(file.size, "byte"));
   }
   return *elements;
 }
@@ -84,7 +81,7 @@ Weights CountWeights(const RegularFile& file) {
                           tensor["dtype"].is_string() &&
                           tensor["shape"].is_array();
     if (!is_whole) {
-      Fail(file.path, fmt::format("tensor '{}' has no type and shape", name));
+      throw Corrupt("{}: tensor '{}' has no type and shape", file.path, name);
     }
     const std::int64_t elements = ElementsOf(file, name, tensor["shape"]);
     ++weights.tensors;
@@ -100,13 +97,11 @@ void RefuseSafetensors(const std::string& path) {
   for (const auto& [type, elements] : weights.by_type) {
     types.push_back(fmt::format("{} of {}", elements, type));
   }
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format(
-          "{}: holds weights but no network: {} with {} ({}); put its "
-          "config.json next to it, or export the network with torch.export",
-          path, Counted(weights.tensors, "tensor"),
-          Counted(weights.elements, "element"), Joined(types)));
+  throw Unsupported(
+      "{}: holds weights but no network: {} with {} ({}); put its config.json "
+      "next to it, or export the network with torch.export",
+      path, Counted(weights.tensors, "tensor"),
+      Counted(weights.elements, "element"), Joined(types));
 }
 
 }  // namespace
@@ -114,10 +109,10 @@ void RefuseSafetensors(const std::string& path) {
 void RefuseWeightsAlone(const std::string& path) {
   if (path.ends_with(".safetensors")) RefuseSafetensors(path);
   if (path.ends_with(".pdiparams")) {
-    throw Error(ErrorCode::kUnsupported,
-                path +
-                    ": holds weights but no network; name the .json or "
-                    ".pdmodel file next to it");
+    throw Unsupported(
+        "{}: holds weights but no network; name the .json or .pdmodel file "
+        "next to it",
+        path);
   }
 }
 

@@ -1,16 +1,14 @@
 // As torchao 0.18 computes them (torchao/quantization/quant_primitives.py). A
 // statement per call: Python drops an intermediate result as soon as the next
 // is computed, an expression of C++ keeps all to its end.
-
 #include "frontends/exported/affine_quantization.h"
 
 #include <ATen/ATen.h>
-#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::exported {
 
@@ -33,9 +31,8 @@ CodeRange RangeFor(const NamedArguments& given, at::ScalarType type) {
     case at::kInt:
       return of(std::int32_t{});
     default:
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("quantizes to {} without quant_min and quant_max",
-                              at::toString(type)));
+      throw Unsupported("quantizes to {} without quant_min and quant_max",
+                        at::toString(type));
   }
 }
 
@@ -74,16 +71,13 @@ struct Blocks {
 
 Blocks BlocksOf(const Ints& block, at::IntArrayRef sizes) {
   if (block.size() != sizes.size()) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("block_size has rank {}, the tensor has rank {}",
-                            block.size(), sizes.size()));
+    throw Corrupt("block_size has rank {}, the tensor has rank {}",
+                  block.size(), sizes.size());
   }
   Blocks blocks;
   for (std::size_t i = 0; i < block.size(); ++i) {
     if (block[i] <= 0 || (block[i] > 1 && sizes[i] % block[i] != 0)) {
-      throw Error(
-          ErrorCode::kCorrupt,
-          fmt::format("block_size {} does not divide {}", block[i], sizes[i]));
+      throw Corrupt("block_size {} does not divide {}", block[i], sizes[i]);
     }
     if (block[i] > 1 && block[i] != sizes[i]) {
       blocks.split.push_back(sizes[i] / block[i]);

@@ -1,7 +1,6 @@
 // LibTorch's own reader opens the zip. Archives from before the format had a
 // version keep their records at the top, which that reader refuses; they are
 // known by the names at the end of the file, where a zip has its directory.
-
 #include "frontends/exported/archive.h"
 
 #include <fmt/core.h>
@@ -10,9 +9,9 @@
 #include <memory>
 #include <optional>
 
-#include "foretell/error.h"
 #include "frontends/exported/document.h"
 #include "frontends/shared/open_archive.h"
+#include "src/core/failure.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
 
@@ -65,9 +64,8 @@ std::string RecordOfSize(const std::string& path, ArchiveReader& reader,
                          const std::string& name, std::uint64_t most) {
   const std::uint64_t size = reader.getRecordSize(name);
   if (size > most) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: record '{}' has {} bytes, at most {} are read",
-                            path, name, size, most));
+    throw Unsupported("{}: record '{}' has {} bytes, at most {} are read", path,
+                      name, size, most);
   }
   return RecordText(reader, name);
 }
@@ -90,16 +88,13 @@ std::vector<std::string> ModelNames(const std::vector<std::string>& records) {
   const bool compiled = std::ranges::any_of(
       records, [](const std::string& r) { return r.starts_with(kCompiled); });
   if (compiled) {
-    throw Error(ErrorCode::kUnsupported,
-                path +
-                    ": an AOTInductor package, which holds compiled code but "
-                    "no graph; save its source program: "
-                    "torch.export.save(exported_program, path)");
+    throw Unsupported(
+        "{}: an AOTInductor package, which holds compiled code but no graph; "
+        "save its source program: torch.export.save(exported_program, path)",
+        path);
   }
-  throw Error(ErrorCode::kCorrupt,
-              path +
-                  ": an archive of torch.export without a graph: no "
-                  "models/*.json");
+  throw Corrupt(
+      "{}: an archive of torch.export without a graph: no models/*.json", path);
 }
 
 /// The model that `path` names; if it names none, "model" or the first.
@@ -111,9 +106,8 @@ std::string ChosenOf(const std::string& path,
       is_named ? path.substr(file.size() + 1) : std::string("model");
   if (std::ranges::find(names, wanted) != names.end()) return wanted;
   if (!is_named) return names.front();
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: has no model '{}', but {}", path, wanted,
-                          Joined(names)));
+  throw InvalidArgument("{}: has no model '{}', but {}", path, wanted,
+                        Joined(names));
 }
 
 /// The config that states in which record each weight or constant is.
@@ -199,11 +193,10 @@ bool LooksExported(const RegularFile& file) {
 Archive ReadArchive(RegularFile file) {
   const std::string path = file.path;
   if (IsOld(file)) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        path +
-            ": written by torch.export of PyTorch < 2.8, which is not "
-            "supported; export the network again with PyTorch 2.8 or newer");
+    throw Unsupported(
+        "{}: written by torch.export of PyTorch < 2.8, which is not supported; "
+        "export the network again with PyTorch 2.8 or newer",
+        path);
   }
   return ReadingArchive(path, [&] {
     ArchiveReader reader(std::make_shared<OpenArchive>(

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/program/operator_call.h"
 
 namespace foretell::exported {
@@ -34,9 +35,8 @@ std::optional<OperatorPath> PathOf(std::string_view target) {
 }
 
 [[noreturn]] void Misfit(const c10::IValue& value, const c10::Type& type) {
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("takes {}, is given {}", type.annotation_str(),
-                          value.tagKind()));
+  throw Corrupt("takes {}, is given {}", type.annotation_str(),
+                value.tagKind());
 }
 
 c10::IValue Fit(c10::IValue value, const c10::Type& type);
@@ -181,15 +181,13 @@ c10::IValue TakeValue(const c10::Argument& argument, NamedValues& values) {
   }
   if (argument.default_value()) return *argument.default_value();
   if (argument.type()->kind() == c10::TypeKind::OptionalType) return {};
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("lacks argument '{}'", argument.name()));
+  throw Corrupt("lacks argument '{}'", argument.name());
 }
 
 void RefuseLeftOver(const NamedValues& values) {
   for (const auto& [name, value] : values) {
     if (name.empty()) continue;
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("does not accept the argument '{}'", name));
+    throw Corrupt("does not accept the argument '{}'", name);
   }
 }
 

@@ -1,17 +1,14 @@
 #include "frontends/exported/higher_order.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/unbind.h>
-#include <fmt/core.h>
 
 #include <optional>
 #include <utility>
 
-#include "foretell/error.h"
 #include "frontends/exported/checkpoint.h"
 #include "frontends/exported/interpreter.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/program/autocast.h"
 
@@ -20,29 +17,22 @@ namespace {
 
 using Values = std::vector<c10::IValue>;
 
-[[noreturn]] void Refuse(const std::string& why) {
-  throw Error(ErrorCode::kUnsupported, why);
-}
-
 /// The graph number `index`; Take gives the value. Error(kCorrupt) if it is
 /// missing.
 const Graph& GraphOf(const HigherOrderCall& call, std::size_t index) {
   if (index < call.graphs.size()) return *call.graphs[index];
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("lacks its graph number {}", index));
+  throw Corrupt("lacks its graph number {}", index);
 }
 
 c10::IValue Take(HigherOrderCall& call, std::size_t index) {
   if (index < call.values.size()) return std::move(call.values[index]);
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("lacks its argument number {}", index));
+  throw Corrupt("lacks its argument number {}", index);
 }
 
 bool TakeFlag(HigherOrderCall& call, std::size_t index) {
   const c10::IValue value = Take(call, index);
   if (value.isBool()) return value.toBool();
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("argument number {} is not a flag", index));
+  throw Corrupt("argument number {} is not a flag", index);
 }
 
 /// Elements of the list that is argument number `index`; none if it is missing.
@@ -51,8 +41,7 @@ Values TakeList(HigherOrderCall& call, std::size_t index) {
   const c10::IValue value = Take(call, index);
   if (value.isNone()) return {};
   if (!value.isList()) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("argument number {} is not a list", index));
+    throw Corrupt("argument number {} is not a list", index);
   }
   return value.toListRef().vec();
 }
@@ -77,11 +66,11 @@ bool IsTrue(const c10::IValue& value) {
   if (value.isInt()) return value.toInt() != 0;
   if (value.isTensor() && value.toTensor().defined()) {
     if (!value.toTensor().is_meta()) return value.toTensor().item().toBool();
-    Refuse(
-        "depends on the content of a tensor, which a trace without "
-        "arithmetic does not have; use --trace cpu");
+    throw Unsupported(
+        "depends on the content of a tensor, which a trace without arithmetic "
+        "does not have; use --trace cpu");
   }
-  throw Error(ErrorCode::kCorrupt, "depends on a value that is not a number");
+  throw Corrupt("depends on a value that is not a number");
 }
 
 Values WithGradMode(Interpreter& interpreter, HigherOrderCall call) {
@@ -104,10 +93,9 @@ Values WithAutocast(Interpreter& interpreter, HigherOrderCall call) {
   constexpr auto kBf16 = static_cast<std::int64_t>(at::kBFloat16);
   const std::int64_t code = dtype.isInt() ? dtype.toInt() : kF16;
   if (code != kF16 && code != kBf16) {
-    Refuse(
-        fmt::format("autocast to element type {}, expected f16 ({}) or "
-                    "bf16 ({})",
-                    code, kF16, kBf16));
+    throw Unsupported(
+        "autocast to element type {}, expected f16 ({}) or bf16 ({})", code,
+        kF16, kBf16);
   }
   const auto type = static_cast<at::ScalarType>(code);
   const AutocastRegion region(interpreter.device(), {type});
@@ -151,18 +139,17 @@ std::int64_t LengthOf(const Values& sequences) {
   std::optional<std::int64_t> length;
   for (const c10::IValue& sequence : sequences) {
     if (!sequence.isTensor() || sequence.toTensor().dim() == 0) {
-      throw Error(ErrorCode::kCorrupt, "expects a sequence");
+      throw Corrupt("expects a sequence");
     }
     const std::int64_t other = sequence.toTensor().size(0);
     if (length.value_or(other) != other) {
-      throw Error(ErrorCode::kCorrupt,
-                  fmt::format("got sequences of {} and {}", *length,
-                              Counted(other, "element")));
+      throw Corrupt("got sequences of {} and {}", *length,
+                    Counted(other, "element"));
     }
     length = other;
   }
   if (length) return *length;
-  throw Error(ErrorCode::kCorrupt, "got no sequence");
+  throw Corrupt("got no sequence");
 }
 
 Values ElementsAt(const Values& sequences, std::int64_t index) {
@@ -303,7 +290,7 @@ bool IsKnownHigherOrder(std::string_view target) {
 Values CallHigherOrder(Interpreter& interpreter, HigherOrderCall call) {
   const Node& node = *call.node;
   const HigherOrderRow* row = Find(node.target);
-  if (row == nullptr) Refuse(node.target + " is not known");
+  if (row == nullptr) throw Unsupported("{} is not known", node.target);
   return row->call(interpreter, std::move(call));
 }
 

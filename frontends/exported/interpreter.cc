@@ -1,13 +1,11 @@
 #include "frontends/exported/interpreter.h"
 
-#include <fmt/core.h>
-
 #include <utility>
 
-#include "foretell/error.h"
 #include "frontends/exported/higher_order.h"
 #include "frontends/exported/number_operators.h"
 #include "frontends/exported/quantized_operators.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 
 namespace foretell::exported {
@@ -25,7 +23,7 @@ c10::IValue Evaluate(const Argument& argument, const Values& frame) {
   }
   const auto* list = std::get_if<std::vector<Argument>>(&argument.value);
   if (list == nullptr) {
-    throw Error(ErrorCode::kCorrupt, "takes no graph");
+    throw Corrupt("takes no graph");
   }
   c10::impl::GenericList values(c10::AnyType::get());
   values.reserve(list->size());
@@ -42,11 +40,9 @@ void Store(const Argument& place, c10::IValue value, Values& frame) {
   } else if (const auto* list =
                  std::get_if<std::vector<Argument>>(&place.value)) {
     if (!value.isList() || value.toListRef().size() < list->size()) {
-      throw Error(
-          ErrorCode::kCorrupt,
-          fmt::format(
-              "expected {} results as a list, but the operator returns none",
-              list->size()));
+      throw Corrupt(
+          "expected {} results as a list, but the operator returns none",
+          list->size());
     }
     const Values elements = value.toListRef().vec();
     value = {};
@@ -84,8 +80,7 @@ void RequireHolds(const Node& node, const Values& frame) {
     const c10::IValue text = Evaluate(node.inputs[1], frame);
     if (text.isString()) what = text.toStringRef();
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("the file's own check fails: {}", what));
+  throw InvalidArgument("the file's own check fails: {}", what);
 }
 
 /// torch.export turns cuDNN off while it records; runs of the network use it.
@@ -96,9 +91,8 @@ bool IsCudnnSwitch(const Argument& input) {
 /// Results are one IValue each; `outputs` names what is stored of them.
 void StoreResults(const Node& node, Values results, Values& frame) {
   if (results.size() < node.outputs.size()) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("has {} results, the file names {}", results.size(),
-                            node.outputs.size()));
+    throw Corrupt("has {} results, the file names {}", results.size(),
+                  node.outputs.size());
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     Store(node.outputs[i], std::move(results[i]), frame);
@@ -110,10 +104,8 @@ void StoreResults(const Node& node, Values results, Values& frame) {
 Values Interpreter::Run(const Graph& graph, Values inputs) {
   Count();
   if (inputs.size() != graph.inputs.size()) {
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("a graph expects {}, got {}",
-                    Counted(graph.inputs.size(), "value"), inputs.size()));
+    throw Corrupt("a graph expects {}, got {}",
+                  Counted(graph.inputs.size(), "value"), inputs.size());
   }
   Frame frame(static_cast<std::size_t>(graph.num_slots));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -141,11 +133,9 @@ Values Interpreter::Run(const Graph& graph, Values inputs) {
 
 void Interpreter::Count() {
   if (++calls_ <= kMostCalls) return;
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format("runs more than {} operators and graphs: a loop in it "
-                  "does not end",
-                  kMostCalls));
+  throw Unsupported(
+      "runs more than {} operators and graphs: a loop in it does not end",
+      kMostCalls);
 }
 
 void Interpreter::RunNode(const Node& node, Frame& frame) {
@@ -170,7 +160,7 @@ Values Interpreter::Call(const Node& node, Frame& frame) {
 Values Interpreter::CallNumbers(const Node& node, Frame& frame) {
   const NumberOperator function = FindNumberOperator(node.target);
   if (function == nullptr) {
-    throw Error(ErrorCode::kUnsupported, node.target + " is not known");
+    throw Unsupported("{} is not known", node.target);
   }
   Values operands;
   for (const Argument& input : node.inputs) {
@@ -184,7 +174,7 @@ Values Interpreter::CallTensors(const Node& node, Frame& frame) {
   const bool is_quantized = IsQuantizedOperator(node.target);
   const std::optional<c10::OperatorHandle> op = FindOperator(node.target);
   if (!op && !is_quantized) {
-    throw Error(ErrorCode::kUnsupported, node.target + " is not known");
+    throw Unsupported("{} is not known", node.target);
   }
   NamedValues values;
   for (const Argument& input : node.inputs) {

@@ -1,17 +1,14 @@
 #include "frontends/exported/named_arguments.h"
 
-#include <fmt/core.h>
-
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::exported {
 namespace {
 
 [[noreturn]] void RefuseKind(std::string_view name, const char* expected,
                              const c10::IValue& value) {
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("argument '{}' is {}, expected {}", name,
-                          value.tagKind(), expected));
+  throw Corrupt("argument '{}' is {}, expected {}", name, value.tagKind(),
+                expected);
 }
 
 }  // namespace
@@ -26,7 +23,7 @@ const c10::IValue* NamedArguments::Find(std::string_view name) const {
 const c10::IValue& NamedArguments::Get(std::string_view name) const {
   const c10::IValue* const value = Find(name);
   if (value != nullptr) return *value;
-  throw Error(ErrorCode::kCorrupt, fmt::format("lacks argument '{}'", name));
+  throw Corrupt("lacks argument '{}'", name);
 }
 
 at::Tensor NamedArguments::Tensor(std::string_view name) const {

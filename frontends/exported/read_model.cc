@@ -7,7 +7,6 @@
 #include <optional>
 #include <ranges>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
-#include <string>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 
 namespace foretell::exported {
@@ -31,9 +30,8 @@ bool Contains(const AllowedSizes& sizes, std::int64_t value) {
 
 [[noreturn]] void Refuse(const std::string& input, std::size_t dim,
                          std::int64_t value, const std::string& expected) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("input '{}': dimension {} is {}, {}", input, dim,
-                          value, expected));
+  throw InvalidArgument("input '{}': dimension {} is {}, {}", input, dim, value,
+                        expected);
 }
 
 std::string HowToFree(const std::string& input, std::size_t dim,
@@ -102,8 +100,7 @@ Symbols::Symbols(const Model& model,
   }
   for (const Guard& guard : model.guards) {
     if (guard.equation.Evaluate(values_) != 0) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("the file demands {}", guard.text));
+    throw InvalidArgument("the file demands {}", guard.text);
   }
 }
 
@@ -131,9 +128,8 @@ void Symbols::Check(const Model& model, const ModelInput& input,
                     const std::vector<std::int64_t>& shape) const {
   const std::vector<Size>& sizes = input.tensor.sizes;
   if (shape.size() != sizes.size()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("input '{}' has {}, the file fixes {}", input.name,
-                            Counted(shape.size(), "dimension"), sizes.size()));
+    throw InvalidArgument("input '{}' has {}, the file fixes {}", input.name,
+                          Counted(shape.size(), "dimension"), sizes.size());
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (sizes[i].formula) CheckSize(model, input, i, shape[i]);

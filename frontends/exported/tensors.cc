@@ -1,6 +1,6 @@
 #include "frontends/exported/tensors.h"
 
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include <cstring>
 

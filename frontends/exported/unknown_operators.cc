@@ -2,12 +2,12 @@
 
 #include <set>
 
-#include "foretell/error.h"
 #include "frontends/exported/call_operator.h"
 #include "frontends/exported/higher_order.h"
 #include "frontends/exported/number_operators.h"
 #include "frontends/exported/quantized_operators.h"
 #include "frontends/shared/allowed_operators.h"
+#include "src/core/failure.h"
 #include "src/program/meta/meta_kernels.h"
 
 namespace foretell::exported {
@@ -35,10 +35,10 @@ OperatorVerdict VerdictOn(const Node& node) {
 void RefuseSubclasses(const std::string& path, const Graph& graph) {
   ForEachNode(graph, [&](const Node& node) {
     if (!node.target.starts_with("torch.ops.export.access_subclass")) return;
-    throw Error(ErrorCode::kUnsupported,
-                path +
-                    ": has weights of a subclass of torch.Tensor: export the "
-                    "model after torchao.utils.unwrap_tensor_subclass(model)");
+    throw Unsupported(
+        "{}: has weights of a subclass of torch.Tensor: export the model after "
+        "torchao.utils.unwrap_tensor_subclass(model)",
+        path);
   });
 }
 

@@ -4,12 +4,9 @@
 // PyTorch code that reassigns its variables would drop it. Small constants and
 // shape arithmetic stay on the host with their values; floating-point weights
 // and everything computed from inputs live on the device.
-
 #include "frontends/onnx/evaluator.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 #include <fmt/core.h>
 
@@ -17,11 +14,11 @@
 #include <set>
 #include <utility>
 
-#include "foretell/error.h"
 #include "frontends/onnx/literals.h"
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/reader/constants.h"
 #include "frontends/onnx/reader/liveness.h"
+#include "src/core/failure.h"
 #include "src/core/libtorch_message.h"
 #include "src/core/numbers.h"
 #include "src/program/recorder.h"
@@ -219,9 +216,8 @@ const TensorLiteral* Evaluator::LiteralOf(const at::Tensor& tensor) const {
 void Evaluator::CountCopies(std::size_t num_elements) {
   work_ += static_cast<std::int64_t>(num_elements);
   if (work_ <= kMaxNodes * kElementsPerNode) return;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("more than {} nodes ran: does a loop not terminate?",
-                          kMaxNodes));
+  throw Unsupported("more than {} nodes ran: does a loop not terminate?",
+                    kMaxNodes);
 }
 
 std::vector<Value> Evaluator::Run(std::vector<Value> inputs) {
@@ -238,9 +234,8 @@ std::vector<Value> Evaluator::Run(std::vector<Value> inputs) {
     ++next;
   }
   if (next != inputs.size()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: got {}, expected {}", model_.path,
-                            Counted(inputs.size(), "input"), next));
+    throw InvalidArgument("{}: got {}, expected {}", model_.path,
+                          Counted(inputs.size(), "input"), next);
   }
   inputs.clear();
   return RunBody(model_.graph.nodes, OutputNames(model_.graph), frame);
@@ -255,10 +250,8 @@ std::vector<Value> Evaluator::RunGraph(
     frame.Define(literal.name, Literal(literal));
   }
   if (inputs.size() > body.inputs.size()) {
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: graph '{}' takes {}, got {}", model_.path, body.name,
-                    Counted(body.inputs.size(), "input"), inputs.size()));
+    throw Corrupt("{}: graph '{}' takes {}, got {}", model_.path, body.name,
+                  Counted(body.inputs.size(), "input"), inputs.size());
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     frame.Define(body.inputs[i].name, std::move(inputs[i]));
@@ -272,9 +265,8 @@ std::vector<Value> Evaluator::RunBody(const std::vector<Node>& nodes,
                                       Frame& frame) {
   const DepthScope scope(depth_);
   if (depth_ > kMaxDepth) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: graphs and functions nest more than {} deep",
-                            model_.path, kMaxDepth));
+    throw Unsupported("{}: graphs and functions nest more than {} deep",
+                      model_.path, kMaxDepth);
   }
   const Liveness& liveness = LivenessOf(nodes, outputs);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -285,9 +277,7 @@ std::vector<Value> Evaluator::RunBody(const std::vector<Node>& nodes,
   for (const std::string& name : outputs) {
     const Value* value = frame.Find(name);
     if (value == nullptr) {
-      throw Error(ErrorCode::kCorrupt,
-                  fmt::format("{}: output '{}' is defined by no node",
-                              model_.path, name));
+      throw Corrupt("{}: output '{}' is defined by no node", model_.path, name);
     }
     const auto* sequence = std::get_if<Sequence>(value);
     if (sequence != nullptr) CountCopies(sequence->size());
@@ -322,7 +312,7 @@ void Evaluator::Execute(const Node& node, Frame& frame) {
       if (row == nullptr) {
         context.Fail(
             ErrorCode::kUnsupported,
-            fmt::format("operator is not supported at version {}", version));
+            "operator is not supported at version {}", version);
       }
       row->lowering(context);
     }

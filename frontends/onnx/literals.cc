@@ -1,7 +1,6 @@
 #include "frontends/onnx/literals.h"
 
-#include <ATen/ops/empty.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <array>
 #include <cstring>
@@ -10,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "foretell/error.h"
 #include "foretell/program.h"
 #include "frontends/onnx/reader/data_types.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 
 namespace foretell::onnx {
@@ -66,9 +65,8 @@ void CopyBytes(const TensorLiteral& literal, at::Tensor& tensor) {
   const DataType& type = *FindDataType(literal.data_type);
   const std::int64_t needed = RawBytes(type, tensor.numel()).value_or(0);
   if (std::ssize(literal.bytes) != needed) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("has {}, its shape needs {}",
-                            Counted(literal.bytes.size(), "byte"), needed));
+    throw Corrupt("has {}, its shape needs {}",
+                  Counted(literal.bytes.size(), "byte"), needed);
   }
   if (literal.bytes.empty()) return;
   if (type.bits < 8) {
@@ -87,18 +85,15 @@ at::ScalarType ScalarTypeOf(std::int64_t onnx_code, Precision precision) {
   for (const auto& [code, type] : kTypes) {
     if (code == onnx_code) return StoredAs(type, precision);
   }
-  throw Error(ErrorCode::kUnsupported,
-              "element type " +
-                  DataTypeName(static_cast<std::int32_t>(onnx_code)) +
-                  " is not supported");
+  throw Unsupported("element type {} is not supported",
+                    DataTypeName(static_cast<std::int32_t>(onnx_code)));
 }
 
 at::Tensor HostTensor(const TensorLiteral& literal, Precision precision) {
   const at::ScalarType stored =
       ScalarTypeOf(literal.data_type, Precision::kFp32);
   if (literal.payload != TensorLiteral::Payload::kInline) {
-    throw Error(ErrorCode::kUnsupported,
-                "its values are needed but were not read");
+    throw Unsupported("its values are needed but were not read");
   }
   at::Tensor tensor =
       at::empty(literal.dims, at::TensorOptions().dtype(stored));

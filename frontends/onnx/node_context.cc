@@ -1,7 +1,5 @@
 #include "frontends/onnx/node_context.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "frontends/onnx/evaluator.h"
@@ -75,8 +73,8 @@ const Value& NodeContext::Raw(std::size_t i) const {
   if (i >= node_.inputs.size() || node_.inputs[i].empty()) return kAbsent;
   const Value* value = frame_.Find(node_.inputs[i]);
   if (value == nullptr) {
-    Fail(ErrorCode::kCorrupt,
-         "input '" + node_.inputs[i] + "' is defined by no node");
+    Fail(ErrorCode::kCorrupt, "input '{}' is defined by no node",
+         node_.inputs[i]);
   }
   return *value;
 }
@@ -84,8 +82,7 @@ const Value& NodeContext::Raw(std::size_t i) const {
 at::Tensor NodeContext::Tensor(std::size_t i) {
   at::Tensor tensor = OptionalTensor(i);
   if (!tensor.defined()) {
-    Fail(ErrorCode::kCorrupt,
-         fmt::format("input {} is absent or not a tensor", i));
+    Fail(ErrorCode::kCorrupt, "input {} is absent or not a tensor", i);
   }
   return tensor;
 }
@@ -108,8 +105,7 @@ at::Tensor NodeContext::Operand(std::size_t i) {
 at::Tensor NodeContext::Host(std::size_t i) {
   const auto* tensor = std::get_if<at::Tensor>(&Raw(i));
   if (tensor == nullptr || !tensor->defined()) {
-    Fail(ErrorCode::kCorrupt,
-         fmt::format("input {} is absent or not a tensor", i));
+    Fail(ErrorCode::kCorrupt, "input {} is absent or not a tensor", i);
   }
   if (tensor->device().is_cpu()) return tensor->contiguous();
   const TensorLiteral* literal = evaluator_.LiteralOf(*tensor);
@@ -118,9 +114,9 @@ at::Tensor NodeContext::Host(std::size_t i) {
     return HostTensor(*literal, Precision::kFp32);
   }
   Fail(ErrorCode::kUnsupported,
-       "the value of input '" + node_.inputs[i] +
-           "' depends on data, which a trace without arithmetic does not "
-           "have; use --trace cpu");
+       "the value of input '{}' depends on data, which a trace without "
+       "arithmetic does not have; use --trace cpu",
+       node_.inputs[i]);
 }
 
 bool NodeContext::IsHost(std::size_t i) const {
@@ -146,23 +142,22 @@ std::vector<double> NodeContext::Doubles(std::size_t i) {
 
 std::int64_t NodeContext::Int(std::size_t i) {
   const std::vector<std::int64_t> values = Ints(i);
-  Check(values.size() == 1, fmt::format("input {} has {}, expected 1", i,
-                                        Counted(values.size(), "element")));
+  Check(values.size() == 1, "input {} has {}, expected 1", i,
+        Counted(values.size(), "element"));
   return values.front();
 }
 
 double NodeContext::Double(std::size_t i) {
   const std::vector<double> values = Doubles(i);
-  Check(values.size() == 1, fmt::format("input {} has {}, expected 1", i,
-                                        Counted(values.size(), "element")));
+  Check(values.size() == 1, "input {} has {}, expected 1", i,
+        Counted(values.size(), "element"));
   return values.front();
 }
 
 Sequence NodeContext::SequenceInput(std::size_t i) {
   const auto* sequence = std::get_if<Sequence>(&Raw(i));
   if (sequence == nullptr) {
-    Fail(ErrorCode::kCorrupt,
-         fmt::format("input {} is absent or not a sequence", i));
+    Fail(ErrorCode::kCorrupt, "input {} is absent or not a sequence", i);
   }
   evaluator_.CountCopies(sequence->size());
   if (on_host_) return *sequence;
@@ -189,13 +184,11 @@ const Attribute& NodeContext::RequireAttribute(std::string_view name,
                                                Attribute::Kind kind) const {
   const Attribute* attribute = FindAttribute(name);
   if (attribute == nullptr) {
-    Fail(ErrorCode::kCorrupt, fmt::format("attribute '{}' is missing", name));
+    Fail(ErrorCode::kCorrupt, "attribute '{}' is missing", name);
   }
   if (attribute->kind != kind) {
-    Fail(
-        ErrorCode::kCorrupt,
-        fmt::format("attribute '{}' is of kind {}, expected {}", name,
-                    static_cast<int>(attribute->kind), static_cast<int>(kind)));
+    Fail(ErrorCode::kCorrupt, "attribute '{}' is of kind {}, expected {}", name,
+         static_cast<int>(attribute->kind), static_cast<int>(kind));
   }
   return *attribute;
 }
@@ -276,12 +269,8 @@ std::vector<Value> NodeContext::Run(const Graph& body,
   return evaluator_.RunGraph(body, &frame_, frame_.opsets(), std::move(inputs));
 }
 
-void NodeContext::Fail(ErrorCode code, const std::string& message) const {
+void NodeContext::Throw(ErrorCode code, const std::string& message) const {
   throw Error(code, evaluator_.Place(node_) + message);
-}
-
-void NodeContext::Check(bool condition, const std::string& message) const {
-  if (!condition) Fail(ErrorCode::kCorrupt, message);
 }
 
 }  // namespace foretell::onnx

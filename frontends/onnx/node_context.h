@@ -1,11 +1,13 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "foretell/error.h"
@@ -119,12 +121,25 @@ class NodeContext {
   /// order; outer names are visible. Returns its outputs.
   std::vector<Value> Run(const Graph& body, std::vector<Value> inputs);
 
-  /// Throws Error whose message names file, node and operator.
-  [[noreturn]] void Fail(ErrorCode code, const std::string& message) const;
-  /// Fail(kCorrupt, message) unless `condition`.
-  void Check(bool condition, const std::string& message) const;
+  /// Throws Error whose message names file, node and operator, followed by
+  /// `args` formatted as by fmt::format.
+  template <typename... Args>
+  [[noreturn]] void Fail(ErrorCode code, fmt::format_string<Args...> format,
+                         Args&&... args) const {
+    Throw(code, fmt::format(format, std::forward<Args>(args)...));
+  }
+  /// Fails with kCorrupt unless `condition`.
+  template <typename... Args>
+  void Check(bool condition, fmt::format_string<Args...> format,
+             Args&&... args) const {
+    if (!condition) {
+      Fail(ErrorCode::kCorrupt, format, std::forward<Args>(args)...);
+    }
+  }
 
  private:
+  [[noreturn]] void Throw(ErrorCode code, const std::string& message) const;
+
   Evaluator& evaluator_;
   Frame& frame_;
   const Node& node_;

@@ -7,13 +7,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "foretell/error.h"
-#include "foretell/frontends.h"
 #include "frontends/onnx/evaluator.h"
 #include "frontends/onnx/fusion/fuse.h"
 #include "frontends/onnx/onnx_program.h"
 #include "frontends/onnx/reader/liveness.h"
 #include "frontends/onnx/unsupported.h"
+#include "src/core/failure.h"
 #include "src/core/text.h"
 
 namespace foretell {
@@ -40,11 +39,9 @@ void RefuseUnstorable(const Model& model, const ValueInfo& input) {
   const std::int32_t code = input.type.elem_type;
   const bool has_type = input.type.kind == TypeInfo::Kind::kTensor && code != 0;
   if (!has_type || DTypeOfCode(code)) return;
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format(
-          "{}: input '{}' has elements of type {}, which is not supported",
-          model.path, input.name, DataTypeName(code)));
+  throw Unsupported(
+      "{}: input '{}' has elements of type {}, which is not supported",
+      model.path, input.name, DataTypeName(code));
 }
 
 std::vector<InputSpec> ToSpecs(const Model& model) {
@@ -67,10 +64,8 @@ void RefuseNewerOpsets(const Model& model) {
   if (found == model.opset_imports.end() || found->second <= kNewestOpset) {
     return;
   }
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("{}: imports version {} of ai.onnx, expected at most "
-                          "{}",
-                          model.path, found->second, kNewestOpset));
+  throw Unsupported("{}: imports version {} of ai.onnx, expected at most {}",
+                    model.path, found->second, kNewestOpset);
 }
 
 bool HasOperator(const Model& model, std::string_view name) {
@@ -158,13 +153,10 @@ class OnnxInstance final : public ProgramInstance {
       const std::optional<std::int64_t> leading =
           declared.type.shape->front().value;
       if (leading != fixed_batch_ || tensor->size(0) == batch) continue;
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format(
-              "{}: output '{}' has leading dimension {} at batch {}: the batch "
-              "of {} is baked into the graph; export it with a dynamic batch",
-              model_->path, declared.name, tensor->size(0), batch,
-              *fixed_batch_));
+      throw InvalidArgument(
+          "{}: output '{}' has leading dimension {} at batch {}: the batch of "
+          "{} is baked into the graph; export it with a dynamic batch",
+          model_->path, declared.name, tensor->size(0), batch, *fixed_batch_);
     }
   }
 
@@ -247,9 +239,8 @@ Program MakeProgram(Model model, const LoadOptions& options) {
   RefuseNewerOpsets(model);
   const std::vector<std::string> missing = UnsupportedOperators(model);
   if (!missing.empty()) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: operators that are not supported: {}",
-                            model.path, Joined(missing, "; ")));
+    throw Unsupported("{}: operators that are not supported: {}", model.path,
+                      Joined(missing, "; "));
   }
   const std::string path = model.path;
   FileWeights weights = {model.FloatInitializerElements(),

@@ -3,7 +3,6 @@
 // call and that are sound (private_operators.h). Of the others, the few that
 // reach outside the process, that do not check their arguments, or whose loops
 // may not end, are refused by name.
-
 #include "frontends/shared/allowed_operators.h"
 
 #include <fmt/core.h>
@@ -13,8 +12,8 @@
 #include <iterator>
 #include <vector>
 
-#include "foretell/error.h"
 #include "frontends/shared/private_operators.h"
+#include "src/core/failure.h"
 #include "src/core/text.h"
 
 namespace foretell {
@@ -98,9 +97,8 @@ void RefusedOperators::ThrowIfAny(const std::string& path) const {
     if (found == names_.end()) continue;
     parts.push_back(fmt::format("{}: {}", reason, Joined(found->second)));
   }
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("{}: refused before running: operators {}", path,
-                          Joined(parts, "; ")));
+  throw Unsupported("{}: refused before running: operators {}", path,
+                    Joined(parts, "; "));
 }
 
 }  // namespace foretell

@@ -1,12 +1,12 @@
 #include "frontends/shared/open_archive.h"
 
 #include <c10/util/Exception.h>
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <exception>
 
+#include "src/core/failure.h"
 #include "src/core/libtorch_message.h"
 
 namespace foretell {
@@ -41,9 +41,8 @@ std::vector<std::string> RecordNames(
     const std::string& path, caffe2::serialize::PyTorchStreamReader& reader) {
   std::vector<std::string> names = reader.getAllRecords();
   if (names.size() <= kMostRecords) return names;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("{}: has {} records, at most {} are read", path,
-                          names.size(), kMostRecords));
+  throw Unsupported("{}: has {} records, at most {} are read", path,
+                    names.size(), kMostRecords);
 }
 
 Error DamagedArchive(const std::string& path) {
@@ -55,7 +54,7 @@ Error DamagedArchive(const std::string& path) {
   } catch (const std::exception& error) {
     what = error.what();
   }
-  return Error(ErrorCode::kCorrupt, path + ": damaged archive: " + what);
+  return Corrupt("{}: damaged archive: {}", path, what);
 }
 
 }  // namespace foretell

@@ -1,9 +1,6 @@
 #include "frontends/shared/random_weight.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 namespace foretell {
 namespace {

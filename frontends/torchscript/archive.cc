@@ -1,16 +1,14 @@
 #include "frontends/torchscript/archive.h"
 
 #include <caffe2/serialize/inline_container.h>
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "foretell/error.h"
 #include "frontends/shared/open_archive.h"
 #include "frontends/torchscript/constants.h"
 #include "frontends/torchscript/pickle_check.h"
-#include "src/core/files.h"
+#include "src/core/failure.h"
 #include "src/core/units.h"
 
 namespace foretell::torchscript {
@@ -51,17 +49,14 @@ void RefuseLargeRecords(const std::string& path,
                                                  kMaxConstantBytes + 1),
                    kMaxConstantBytes + 1);
     if (constants > file_size) {
-      throw Error(ErrorCode::kCorrupt,
-                  fmt::format("{}: record '{}' and those before it have {} "
-                              "bytes, the file has {}",
-                              path, name, constants, file_size));
+      throw Corrupt(
+          "{}: record '{}' and those before it have {} bytes, the file has {}",
+          path, name, constants, file_size);
     }
     if (code > kMaxCodeBytes || constants > kMaxConstantBytes) {
-      throw Error(
-          ErrorCode::kUnsupported,
-          fmt::format(
-              "{}: code exceeds 16 MiB or constants 256 MiB at record '{}'",
-              path, name));
+      throw Unsupported(
+          "{}: code exceeds 16 MiB or constants 256 MiB at record '{}'", path,
+          name);
     }
   }
 }
@@ -71,24 +66,24 @@ SlimArchive Slim(const std::string& path,
   caffe2::serialize::PyTorchStreamReader reader(file);
   const std::vector<std::string> names = RecordNames(path, reader);
   if (reader.hasRecord("model.json")) {
-    throw Error(ErrorCode::kUnsupported,
-                path +
-                    ": is in the old format of TorchScript, whose code runs "
-                    "unread (record 'model.json'); load it in PyTorch and "
-                    "write it again by torch.jit.save");
+    throw Unsupported(
+        "{}: is in the old format of TorchScript, whose code runs unread "
+        "(record 'model.json'); load it in PyTorch and write it again by "
+        "torch.jit.save",
+        path);
   }
   if (!reader.hasRecord("data.pkl")) {
-    throw Error(ErrorCode::kCorrupt,
-                path +
-                    ": a zip archive, but neither TorchScript (it has no "
-                    "data.pkl) nor of torch.export");
+    throw Corrupt(
+        "{}: a zip archive, but neither TorchScript (it has no data.pkl) nor "
+        "of torch.export",
+        path);
   }
   if (!reader.hasRecord("constants.pkl")) {
-    throw Error(ErrorCode::kUnsupported,
-                path +
-                    ": Python objects of torch.save, for example weights, not "
-                    "a network; save the network with torch.export.save, "
-                    "torch.jit.save or torch.onnx.export");
+    throw Unsupported(
+        "{}: Python objects of torch.save, for example weights, not a network; "
+        "save the network with torch.export.save, torch.jit.save or "
+        "torch.onnx.export",
+        path);
   }
   RefuseLargeRecords(path, reader, names, file->size());
   RefuseShortConstants(path, reader);

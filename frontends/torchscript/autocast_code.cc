@@ -5,14 +5,13 @@
 // tensors. A region of foretell casts as eager autocast does, so that a
 // scripted file, a trace and an archive of torch.export agree.
 
-#include "frontends/torchscript/autocast_code.h"
-
 #include <ATen/core/stack.h>
 #include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/runtime/custom_operator.h>
 
 #include <string>
 
+#include "frontends/torchscript/passes.h"
 #include "frontends/torchscript/rewriting.h"
 #include "frontends/torchscript/run_scope.h"
 

@@ -1,4 +1,4 @@
-#include "frontends/torchscript/chains.h"
+#include "frontends/torchscript/passes.h"
 
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/runtime/custom_operator.h>

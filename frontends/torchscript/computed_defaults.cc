@@ -6,7 +6,6 @@
 // brackets and strings of the language must be understood: the line of a `def`
 // holds defaults, and lines with the indentation of the first one below `class`
 // hold attributes.
-
 #include "frontends/torchscript/computed_defaults.h"
 
 #include <fmt/core.h>
@@ -16,8 +15,8 @@
 #include <cctype>
 #include <string_view>
 
-#include "foretell/error.h"
 #include "frontends/torchscript/tokens.h"
+#include "src/core/failure.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -117,8 +116,7 @@ void RefuseComputedDefaults(
   for (const auto& [record, text] : code) {
     const std::string complaint = Scanner(text).Find();
     if (complaint.empty()) continue;
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: {}: {}", path, record, complaint));
+    throw Unsupported("{}: {}: {}", path, record, complaint);
   }
 }
 

@@ -1,6 +1,5 @@
 #include "frontends/torchscript/constants.h"
 
-#include <fmt/core.h>
 #include <torch/csrc/jit/serialization/unpickler.h>
 
 #include <algorithm>
@@ -8,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "foretell/error.h"
 #include "frontends/torchscript/pickle_check.h"
+#include "src/core/failure.h"
 #include "src/core/libtorch_message.h"
 #include "src/core/numbers.h"
 
@@ -62,11 +61,9 @@ void Check(const std::string& path, const at::Tensor& tensor,
   const auto record = records.find(tensor.storage().data());
   if (record == records.end()) return;
   if (tensor.storage().nbytes() <= record->second.size) return;
-  throw Error(
-      ErrorCode::kCorrupt,
-      fmt::format("{}: {} has {}, its tensor needs {}", path,
-                  record->second.name, Counted(record->second.size, "byte"),
-                  tensor.storage().nbytes()));
+  throw Corrupt("{}: {} has {}, its tensor needs {}", path, record->second.name,
+                Counted(record->second.size, "byte"),
+                tensor.storage().nbytes());
 }
 
 /// Checks the tensors in values, each value once: in a file containers may be
@@ -112,9 +109,8 @@ void RefuseShortConstants(const std::string& path,
   try {
     constants = Unpickle(reader, std::move(text), records);
   } catch (const std::exception& error) {
-    throw Error(ErrorCode::kUnsupported, path +
-                                             ": constants cannot be checked: " +
-                                             LibTorchMessage(error.what()));
+    throw Unsupported("{}: constants cannot be checked: {}", path,
+                      LibTorchMessage(error.what()));
   }
   ConstantCheck(path, records).Visit(constants);
 }

@@ -8,11 +8,8 @@
 // (torch/csrc/autograd/python_variable_methods). A slice that stays costs a
 // dispatch, and its gradient a kernel that fills a tensor and one that copies.
 
-#include "frontends/torchscript/eager_calls.h"
-
+#include <ATen/ATen.h>
 #include <ATen/core/stack.h>
-#include <ATen/ops/alias.h>
-#include <ATen/ops/slice.h>
 #include <torch/csrc/jit/runtime/custom_operator.h>
 
 #include <algorithm>
@@ -23,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontends/torchscript/passes.h"
 #include "frontends/torchscript/rewriting.h"
 
 namespace foretell::torchscript {

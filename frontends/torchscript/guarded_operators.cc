@@ -1,6 +1,5 @@
 #include "frontends/torchscript/guarded_operators.h"
 
-#include <fmt/core.h>
 #include <torch/csrc/jit/runtime/operator.h>
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/program/call_checks.h"
 #include "src/program/recorder.h"
 
@@ -32,8 +31,7 @@ void RequireQuotient(const c10::FunctionSchema& schema,
   const bool overflows =
       a == std::numeric_limits<std::int64_t>::min() && b == -1;
   if (b != 0 && !overflows) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("the integer {} is divided by {}", a, b));
+  throw InvalidArgument("the integer {} is divided by {}", a, b);
 }
 
 struct GuardedRow {

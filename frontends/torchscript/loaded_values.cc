@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -77,8 +77,7 @@ class ValueCheck {
   }
 
   [[noreturn]] void Refuse(const std::string& why) const {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: '{}' {}", path_, place_, why));
+    throw Corrupt("{}: '{}' {}", path_, place_, why);
   }
 
   std::string path_;

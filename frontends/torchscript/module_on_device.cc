@@ -5,9 +5,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "foretell/error.h"
 #include "frontends/shared/random_weight.h"
 #include "frontends/torchscript/rewriting.h"
+#include "src/core/failure.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -75,8 +75,8 @@ class TensorReplacement {
     if (value.isObject()) Visit(value.toObject(), name + ".");
     if (!IsContainer(value) || !seen_.insert(value).second) return value;
     if (name.size() > kMaxPathLength) {
-      throw Error(ErrorCode::kUnsupported,
-                  name.substr(0, 40) + "…: containers are nested too deep");
+      throw Unsupported("{}…: containers are nested too deep",
+                        name.substr(0, 40));
     }
     if (value.isList()) {
       c10::List<c10::IValue> list = value.toList();

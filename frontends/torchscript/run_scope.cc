@@ -1,11 +1,9 @@
 #include "frontends/torchscript/run_scope.h"
 
-#include <fmt/core.h>
-
 #include <optional>
 #include <string>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/program/autocast.h"
 
 namespace foretell::torchscript {
@@ -18,16 +16,14 @@ c10::IValue AttributeOf(const c10::ivalue::Object& region,
                         const std::string& name) {
   const auto slot = region.type()->findAttributeSlot(name);
   if (slot) return region.getSlot(*slot);
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("an object of {} has no attribute '{}'",
-                          region.type()->repr_str(), name));
+  throw Corrupt("an object of {} has no attribute '{}'",
+                region.type()->repr_str(), name);
 }
 
 bool IsEnabled(const c10::ivalue::Object& region) {
   const c10::IValue enabled = AttributeOf(region, "_enabled");
   if (enabled.isBool()) return enabled.toBool();
-  throw Error(ErrorCode::kCorrupt,
-              "autocast's attribute '_enabled' is no flag");
+  throw Corrupt("autocast's attribute '_enabled' is no flag");
 }
 
 at::ScalarType TypeOf(const c10::ivalue::Object& region) {
@@ -36,10 +32,9 @@ at::ScalarType TypeOf(const c10::ivalue::Object& region) {
   constexpr auto kF16 = static_cast<std::int64_t>(at::kHalf);
   constexpr auto kBf16 = static_cast<std::int64_t>(at::kBFloat16);
   if (code != kF16 && code != kBf16) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("autocast to element type {}, expected f16 ({}) or "
-                            "bf16 ({})",
-                            code, kF16, kBf16));
+    throw Unsupported(
+        "autocast to element type {}, expected f16 ({}) or bf16 ({})", code,
+        kF16, kBf16);
   }
   return static_cast<at::ScalarType>(code);
 }
@@ -64,7 +59,7 @@ class RunScope::Region {
 RunScope::RunScope(c10::DeviceType device, ModeChange change)
     : device_(device), change_(change) {
   if (current_scope != nullptr) {
-    throw Error(ErrorCode::kInternal, "a TorchScript file already runs");
+    throw InternalFailure("a TorchScript file already runs");
   }
   current_scope = this;
 }

@@ -22,20 +22,18 @@
 #include "foretell/frontends.h"
 #include "foretell/trace.h"
 #include "frontends/torchscript/archive.h"
-#include "frontends/torchscript/autocast_code.h"
-#include "frontends/torchscript/chains.h"
 #include "frontends/torchscript/computed_defaults.h"
-#include "frontends/torchscript/eager_calls.h"
 #include "frontends/torchscript/frozen_weights.h"
 #include "frontends/torchscript/guarded_operators.h"
 #include "frontends/torchscript/loaded_values.h"
 #include "frontends/torchscript/made_mode.h"
 #include "frontends/torchscript/module_on_device.h"
-#include "frontends/torchscript/module_paths.h"
 #include "frontends/torchscript/operators.h"
+#include "frontends/torchscript/passes.h"
 #include "frontends/torchscript/run_scope.h"
 #include "frontends/torchscript/safety.h"
 #include "frontends/torchscript/silent_warnings.h"
+#include "src/core/failure.h"
 #include "src/core/libtorch_message.h"
 #include "src/core/text.h"
 #include "src/program/recorder.h"
@@ -71,10 +69,10 @@ std::vector<c10::Argument> TensorArguments(const std::string& path,
     if (has_default && !IsOptionalTensor(type)) continue;
     if (!has_default && type.kind() != c10::TypeKind::TensorType &&
         !IsTensorList(type)) {
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("{}: forward takes '{}' of type {}, expected a "
-                              "tensor or a list of tensors",
-                              path, argument.name(), type.annotation_str()));
+      throw Unsupported(
+          "{}: forward takes '{}' of type {}, expected a tensor or a list of "
+          "tensors",
+          path, argument.name(), type.annotation_str());
     }
     found.push_back(argument);
   }
@@ -202,13 +200,12 @@ class TorchScriptInstance final : public ProgramInstance {
       throw WithHint(error);
     } catch (const c10::NotImplementedError& error) {
       if (recorder != nullptr) recorder->RethrowFailure();
-      throw Error(ErrorCode::kUnsupported,
-                  path_ + ": " + MissingKernel(error.what_without_backtrace()));
+      throw Unsupported("{}: {}", path_,
+                        MissingKernel(error.what_without_backtrace()));
     } catch (const std::exception& error) {
       if (recorder != nullptr) RethrowFailure(*recorder);
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: {}{}", path_, LastLine(error.what()),
-                              PrecisionHint()));
+      throw InvalidArgument("{}: {}{}", path_, LastLine(error.what()),
+                            PrecisionHint());
     }
   }
 
@@ -407,8 +404,8 @@ class TorchScriptSource final : public Program::Source {
       std::istringstream stream(archive_);
       torch::jit::Module module = torch::jit::load(stream, at::kCPU);
       if (!module.find_method("forward")) {
-        throw Error(ErrorCode::kUnsupported,
-                    facts_.path + ": the module has no method 'forward'");
+        throw Unsupported("{}: the module has no method 'forward'",
+                          facts_.path);
       }
       RefuseUnsafeFunctions(facts_.path, *module._ivalue()->compilation_unit());
       CheckLoadedValues(facts_.path, module);
@@ -416,9 +413,8 @@ class TorchScriptSource final : public Program::Source {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
-      throw Error(ErrorCode::kCorrupt, facts_.path +
-                                           ": LibTorch cannot load it: " +
-                                           LibTorchMessage(error.what()));
+      throw Corrupt("{}: LibTorch cannot load it: {}", facts_.path,
+                    LibTorchMessage(error.what()));
     }
   }
 

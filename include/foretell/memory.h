@@ -34,6 +34,14 @@ enum class Stream : std::uint8_t {
 };
 inline constexpr int kNumStreams = static_cast<int>(Stream::kScatter) + 1;
 
+/// Where ONNX Runtime puts an allocation; every other allocator ignores it.
+enum class AllocationPlace : std::uint8_t {
+  kPool,     ///< In the arena's regions.
+  kStatic,   ///< An initializer: in a region of its own.
+  kPlan,     ///< The block of a pass's planned tensors; not counted as live.
+  kPlanned,  ///< In that block.
+};
+
 /// One request to a caching allocator, or the release of an earlier one.
 struct AllocationEvent {
   enum class Kind : std::uint8_t { kAllocate, kFree };
@@ -45,7 +53,13 @@ struct AllocationEvent {
   /// A kAllocate that is dropped together with its kFree if it does not fit,
   /// for cuDNN's workspaces: PyTorch then uses another algorithm.
   bool optional = false;
-  Stream stream = Stream::kCompute;  ///< Ignored by kFree.
+  Stream stream = Stream::kCompute;                ///< Ignored by kFree.
+  AllocationPlace place = AllocationPlace::kPool;  ///< Ignored by kFree.
+};
+
+/// Settings of ONNX Runtime's arena.
+struct BfcArenaConfig {
+  bool exact = false;  ///< RuntimeSpec::exact_arena.
 };
 
 /// Settings of PyTorch's CUDA caching allocator (PYTORCH_ALLOC_CONF).
@@ -63,6 +77,10 @@ struct CachingAllocatorConfig {
   /// to 1 MiB and of 20 MiB for larger ones (`expandable_segments:True`); the
   /// limits on splitting are then ignored.
   bool expandable_segments = false;
+  /// ONNX Runtime's arena is replayed instead; the settings above, except for
+  /// the device's memory, are then ignored. SimulateMemory sets it for graphs
+  /// of that runtime.
+  std::optional<BfcArenaConfig> bfc_arena = {};
 };
 
 /// What an allocator holds at one moment, in bytes.

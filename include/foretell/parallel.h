@@ -63,6 +63,9 @@ struct ParallelSpec {
   /// kFsdp1: use_orig_params=True, so that a block's flat parameter may have
   /// frozen parts.
   bool orig_params = false;
+  /// kFsdp, kFsdp1: shards, their gradients and states lie on the host, which
+  /// runs the optimizer: CPUOffloadPolicy, CPUOffload(offload_params=True).
+  bool cpu_offload = false;
   PipelineSchedule schedule = PipelineSchedule::k1F1B;  ///< kPipeline.
   int stages_per_gpu = 1;  ///< At least 2 for kInterleaved, else 1.
   /// kPipeline: parts of a batch; 0: as many as GPUs.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace foretell {
 
@@ -17,8 +18,16 @@ enum class Runtime : std::uint8_t {
 };
 std::string_view RuntimeName(Runtime runtime);
 
-/// How far ONNX Runtime rewrites a graph (GraphOptimizationLevel).
-enum class OrtLevel : std::uint8_t { kDisabled, kBasic, kExtended, kAll };
+/// How far ONNX Runtime rewrites a graph (GraphOptimizationLevel);
+/// kTransformers: all, and before it what onnxruntime.transformers.optimizer
+/// does to the file.
+enum class OrtLevel : std::uint8_t {
+  kDisabled,
+  kBasic,
+  kExtended,
+  kAll,
+  kTransformers
+};
 
 /// How ONNX Runtime's CUDA provider chooses cuDNN's algorithms
 /// (cudnn_conv_algo_search).
@@ -61,5 +70,9 @@ std::optional<RuntimeSpec> FindRuntime(std::string_view text);
 /// As FindRuntime. Throws Error(kInvalidArgument) that begins with `flag` and
 /// lists what there is.
 RuntimeSpec ParseRuntime(std::string_view flag, std::string_view text);
+/// Reads runtimes, each with its options behind it:
+/// "eager,compile,max-autotune,tensorrt". Errors as ParseRuntime.
+std::vector<RuntimeSpec> ParseRuntimes(std::string_view flag,
+                                       std::string_view text);
 
 }  // namespace foretell

@@ -53,6 +53,12 @@ Program Load(std::string_view name);
 /// Description of the network that Load would build. Same errors.
 Description Describe(std::string_view name);
 
+/// The config.json, as text, of a decoder by any name of Load: the network's
+/// fields under transformers' keys, or, for a file that no family expresses,
+/// the file. Throws what Load throws, and Error(kUnsupported) for a network
+/// that is not a decoder.
+std::string DecoderConfig(std::string_view name);
+
 /// One network of a sweep at one batch.
 struct SweepPoint {
   std::string family;

@@ -22,15 +22,16 @@ from ._finetune import FineTuning, Saving, finetune
 from ._inspect import Operators, inspect
 from ._measure import Measurement, measure
 from ._prediction import Energy, Latency, Memory, Mig, Prediction, Source, Verdict
+from ._serving import KvCache, kv_cache
 from .jupyter import load_ipython_extension
 
 __all__ = [
     "Advice", "Comparison", "ContextReport", "Dataset", "DoesNotFit", "Energy",
-    "Error", "FineTuning", "Fit", "Latency", "Measurement", "Memory",
+    "Error", "FineTuning", "Fit", "KvCache", "Latency", "Measurement", "Memory",
     "MemoryEstimate", "Mig", "Operators", "Prediction", "Remedy", "Saving", "Source",
     "Verdict", "Warning", "Watch", "advise", "compare", "context", "dataset", "dippm",
-    "estimate_memory", "finetune", "fits", "inspect", "load_ipython_extension",
-    "max_batch", "measure", "predict",
+    "estimate_memory", "finetune", "fits", "inspect", "kv_cache",
+    "load_ipython_extension", "max_batch", "measure", "predict",
 ]
 
 if TYPE_CHECKING:

@@ -33,14 +33,15 @@ OPTIONS: dict[str, str] = {
     "trainable": "regular expression: only parameters in whose names it is found train",
     "lora": 'adapters, of which alone is trained: "r=16,targets=q_proj|v_proj", and '
             "more keys of peft.LoraConfig: dropout=0.05, type=bf16, save=lm_head, "
-            "bias=all, dora, kbit, vera, ia3",
+            "bias=all, dora, kbit, vera, ia3, method=oft; or virtual tokens: "
+            '"method=prompt,tokens=20"',
     "quantize": 'weights of linear layers in few bits: "nf4", "nf4,double", "int8", '
                 '"gptq:4", "awq:4", "fp8"',
     "input_grad": "True: inputs of floating point require gradients in training",
     "recompute": 'activation checkpointing: "auto", or paths of modules: "blocks.*", '
                  '"blocks.*/2" (each second), "auto,save=mm|sdpa", "auto,reentrant"; '
                  "also gradient_checkpointing=True",
-    "kernels": 'of other libraries instead of PyTorch\'s: "liger", "rms-norm,rope"',
+    "kernels": 'of other libraries instead of PyTorch\'s: "liger", "rms-norm,rope", "float8"',
     "accumulate": "batches whose gradients are added up before the optimizer runs",
     "parallel": 'how GPUs share the step: "ddp:8", "fsdp:8"',
     "link": "GB/s between GPUs, for parallel=",

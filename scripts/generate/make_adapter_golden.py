@@ -55,6 +55,13 @@ ADAPTERS = (
     ("linear", ALL, "linear", {"ia3": True, "feedforward": "linear1"}),
     ("linear", ALL, "linear", {"vera": True}),
     ("linear", BOTH, "linear", {"dropout": 0.5, "vera": True}),
+    ("linear", ALL, "linear", {"method": "loha"}),
+    ("linear", ALL, "linear", {"method": "lokr"}),
+    ("linear", BOTH, "linear", {"method": "lokr", "factor": 8, "both": True}),
+    ("linear", ALL, "linear", {"method": "oft"}),
+    ("linear", BOTH, "linear", {"block": 4, "method": "oft"}),
+    ("linear", ALL, "linear", {"method": "boft"}),
+    ("linear", BOTH, "linear0", {"block": 4, "method": "boft"}),
     ("convolution", ALL, "conv0", {}),
     ("convolution", BOTH, "conv0", {"dropout": 0.5}),
 )
@@ -68,6 +75,21 @@ class Census(StorageCensus):
         return [leaf for leaf in tree_leaves(results) if isinstance(leaf, torch.Tensor)]
 
 
+# BOFT calls the number of its blocks otherwise.
+METHODS = {
+    "loha": lambda keys, targets: peft.LoHaConfig(r=2, target_modules=targets),
+    "lokr": lambda keys, targets: peft.LoKrConfig(
+        r=2, target_modules=targets, decompose_factor=keys.get("factor", -1),
+        decompose_both="both" in keys),
+    "oft": lambda keys, targets: peft.OFTConfig(
+        r=0 if "block" in keys else 2, oft_block_size=keys.get("block", 0),
+        target_modules=targets),
+    "boft": lambda keys, targets: peft.BOFTConfig(
+        boft_block_num=0 if "block" in keys else 2,
+        boft_block_size=keys.get("block", 0), target_modules=targets),
+}
+
+
 def adapted(module, target, keys):
     targets = [name for name, _ in module.named_children() if target in name]
     dropout = keys.get("dropout", 0.0)
@@ -76,6 +98,8 @@ def adapted(module, target, keys):
                                 feedforward_modules=[keys["feedforward"]])
     elif "vera" in keys:
         config = peft.VeraConfig(r=2, target_modules=targets, vera_dropout=dropout)
+    elif "method" in keys:
+        config = METHODS[keys["method"]](keys, targets)
     else:
         config = peft.LoraConfig(
             r=2, target_modules=targets, lora_dropout=dropout, use_dora="dora" in keys,
@@ -104,7 +128,9 @@ def census_of(module, x, casts):
 
 
 def flag(target, keys):
-    words = [f"targets={target}"] if "ia3" in keys else ["r=2", f"targets={target}"]
+    words = [f"targets={target}"]
+    if not {"ia3", "block"} & set(keys):
+        words.insert(0, "r=2")
     words += [name if value is True else f"{name}={value}"
               for name, value in keys.items()]
     return ",".join(words)

@@ -9,7 +9,7 @@ DistributedDataParallel, with ZeroRedundancyOptimizer, under fully_shard and
 FullyShardedDataParallel and with layers that parallelize_module shares by columns and rows, vocabularies too. PyTorch's
 profiler sees every allocation of the first process from before the network is made.
 Steps are repeated until the reducer has its final buckets; of the last one are kept,
-in bytes: `standing` alive after zero_grad(), `forward` after the forward pass and the
+in bytes, of several batches those of the last one: `standing` alive after zero_grad(), `forward` after the forward pass and the
 loss, `backward` after the backward pass, and `peak`, the most that was ever alive in
 between and in the optimizer's step. The optimizer is SGD with momentum, by `foreach`:
 on CPUs Adam's counter of steps is a tensor too, which on GPUs it is not. What Gloo
@@ -48,7 +48,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "scripts" / "lib"))
 import foretell  # noqa: E402
 
-COLUMNS = ("network", "plan", "standing", "forward", "backward", "peak")
+COLUMNS = ("network", "plan", "batches", "standing", "forward", "backward", "peak")
 STEPS = 4
 RUNS = 6
 STEADY = 2  # The last steps, which are alike.
@@ -58,6 +58,10 @@ PLANS = ("ddp:{}", "ddp:{},bucket-view", "zero1:{}", "zero2:{}", "fsdp:{}", "tp:
          "tp:{},vocabulary")
 # foretell splits a flat parameter row by row: as large as an even part for two.
 FLAT = ("fsdp1:2",)
+# Groups of two with all shards each, of four processes.
+GROUPS = ("hsdp:2x2",)
+# Plans whose steps add up the gradients of several batches, too.
+ADDED, BATCHES = ("zero2:2", "fsdp:2", "fsdp1:2"), (2,)
 
 
 class Block(nn.Module):
@@ -211,7 +215,7 @@ class Mlp(nn.Module):
 
 
 #: Networks by name, and the plans that are wanted of them.
-NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT), "gated": (Gated, PLANS[-2:-1]),
+NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT + GROUPS), "gated": (Gated, PLANS[-2:-1]),
             "language": (Language, PLANS[-1:]), "tied": (Tied, PLANS[-1:]),
             "placed": (Placed, PLANS[-2:-1]),
             "mlp": (Mlp, PLANS[:-2])}
@@ -271,8 +275,8 @@ def prepare(network, plan, mesh):
     if kind in ("ddp", "zero1"):
         network = nn.parallel.DistributedDataParallel(
             network, gradient_as_bucket_view=plan.endswith("bucket-view"))
-    elif kind in ("zero2", "fsdp"):
-        network = shard(network, mesh, kind == "fsdp")
+    elif kind in ("zero2", "fsdp", "hsdp"):
+        network = shard(network, mesh, kind != "zero2")
     elif kind == "fsdp1":
         network = FullyShardedDataParallel(
             network, auto_wrap_policy=ModuleWrapPolicy({Block}),
@@ -291,7 +295,7 @@ def mark(what):
         pass
 
 
-def take_steps(make, plan, mesh):
+def take_steps(make, plan, batches, mesh):
     network = make()
     x = network.example()
     network, optimizer = prepare(network, plan, mesh)
@@ -300,12 +304,13 @@ def take_steps(make, plan, mesh):
         mark("begin")
         optimizer.zero_grad()
         mark("standing")
-        out = network(x)
-        loss = out.mean()
-        mark("forward")
-        loss.backward()
-        del loss
-        mark("backward")
+        for _ in range(batches):
+            out = network(x)
+            loss = out.mean()
+            mark("forward")
+            loss.backward()
+            del loss
+            mark("backward")
         optimizer.step()
         mark("end")
     return out
@@ -341,21 +346,21 @@ def events_of(run):
             yield event.start_ns(), name.removeprefix(MARK), 0
 
 
-def least(make, plan, mesh):
+def least(make, plan, batches, mesh):
     """Gloo's own threads, which the profiler does not see, may be the last to let go
     of a tensor: all that follows in a run shows too much then, never too little."""
     steps = [step for _ in range(RUNS)
-             for step in measure(make, plan, mesh)[-STEADY:]]
+             for step in measure(make, plan, batches, mesh)[-STEADY:]]
     standing = min(step["standing"] for step in steps)
     return {name: standing + min(step[name] - step["standing"] for step in steps)
-            for name in COLUMNS[2:]}
+            for name in COLUMNS[3:]}
 
 
-def measure(make, plan, mesh):
+def measure(make, plan, batches, mesh):
     """Without the mesh, whose list of processes lies on the CPU everywhere."""
     gc.collect()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as run:
-        take_steps(make, plan, mesh)
+        take_steps(make, plan, batches, mesh)
     return figures(events_of(run))
 
 
@@ -383,10 +388,14 @@ def work(rank, gpus, port, path):
     dist.init_process_group("gloo", rank=rank, world_size=gpus)
     mesh = init_device_mesh("cpu", (gpus,))
     alone = ("",) if gpus == GPUS[0] else ()
-    rows = [{"network": name, "plan": plan.format(gpus),
-             **least(make, plan.format(gpus), mesh)}
-            for name, (make, plans) in NETWORKS.items() for plan in alone + plans
-            if plan not in FLAT or gpus == GPUS[0]]
+    groups = (init_device_mesh("cpu", (2, 2), mesh_dim_names=("copies", "shards"))
+              if gpus == 4 else None)
+    rows = [{"network": name, "plan": plan, "batches": batches,
+             **least(make, plan, batches, groups if plan in GROUPS else mesh)}
+            for name, (make, plans) in NETWORKS.items()
+            for plan in (one.format(gpus) for one in alone + plans)
+            if plan not in FLAT + GROUPS or (plan in FLAT) == (gpus == GPUS[0])
+            for batches in (1, *(BATCHES if plan in ADDED and name == "blocks" else ()))]
     if rank == 0:
         write(path, rows)
     dist.destroy_process_group()

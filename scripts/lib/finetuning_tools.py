@@ -12,7 +12,7 @@ import importlib
 from collections.abc import Callable
 
 import foretell
-from finetuning_runs import ALLOCATED, PROCESS
+from finetuning_runs import ALLOCATED, LINEAR, PROCESS
 
 MIB = 2**20
 FITCHECK_CARDS = {"T4": "t4", "A100-SXM-80GB": "a100-80", "A100-SXM-40GB": "a100-40",
@@ -51,6 +51,8 @@ def ask_fitcheck(run, c):
     card = FITCHECK_CARDS.get(run.facts["device"])
     if run.method not in ("full", "lora", "qlora") or run.gpus > 1 or card is None:
         return None
+    if run.method != "full" and not set(run.facts["targets"]) <= set(LINEAR):
+        return None
     head = c["width"] // c["heads"]
     model = fitcheck.ModelConfig(run.model, parameters(c), c["width"], c["depth"],
                                  c["heads"], c["kv_heads"], c["inner"], c["vocabulary"],
@@ -79,6 +81,40 @@ def ask_vramcalc(run, c):
         grad_checkpoint=run.facts["checkpointing"],
         attn_impl=attention.get(run.facts["attention"], "sdpa"))
     return estimate.total / MIB
+
+
+@functools.cache
+def module(network, half):
+    """The network as a module of transformers without weights."""
+    import torch
+    import transformers
+
+    c = hub_config(configuration(network))
+    config = transformers.AutoConfig.for_model(c.pop("model_type"), **c)
+    with torch.device("meta"):
+        return transformers.AutoModelForCausalLM.from_config(
+            config, dtype={"bf16": torch.bfloat16, "fp16": torch.float16,
+                                 "fp32": torch.float32}[half])
+
+
+def ask_kitsune(run, c):
+    """Its total with 15 % for everything else; QLoRA starts from FP32 weights. It calls
+    a module with floats, so that activations of tokens are those of its formulas."""
+    from kitsune.predict import predict_memory
+    from kitsune.predict.lora_estimator import LoRAConfig, estimate_lora_memory
+
+    if run.method not in ("full", "lora", "qlora") or run.gpus > 1:
+        return None
+    half = "fp32" if run.method == "qlora" else run.facts["half"]
+    network = module(run.facts["network"], half)
+    sizes = ((run.facts["tokens"],), run.facts["batch"])
+    if run.method == "full":
+        return predict_memory(network, *sizes, dtype=half,
+                              optimizer="adamw").total_bytes / MIB
+    config = LoRAConfig(rank=run.facts["rank"], use_qlora=run.method == "qlora",
+                        target_modules=tuple(run.facts["targets"]))
+    return estimate_lora_memory(network, *sizes, dtype=run.facts["half"],
+                                config=config).total_bytes / MIB
 
 
 def ask_accelerate(run, c):
@@ -116,6 +152,7 @@ class Tool:
     package: str
     figure: str
     ask: Callable
+    own: str = ""  # The source of its authors' rows.
 
     def is_here(self):
         try:
@@ -126,8 +163,9 @@ class Tool:
 
 
 TOOLS = (
-    Tool("fitcheck-llm", "fitcheck", PROCESS, ask_fitcheck),
-    Tool("vramcalc", "vramcalc", ALLOCATED, ask_vramcalc),
+    Tool("fitcheck-llm", "fitcheck", PROCESS, ask_fitcheck, "fitcheck"),
+    Tool("vramcalc", "vramcalc", ALLOCATED, ask_vramcalc, "vramcalc"),
+    Tool("torch-kitsune", "kitsune", PROCESS, ask_kitsune),
     Tool("accelerate estimate-memory", "accelerate", ALLOCATED, ask_accelerate),
     Tool("DeepSpeed's estimator", "deepspeed", ALLOCATED, ask_deepspeed),
 )

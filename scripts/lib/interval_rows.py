@@ -55,6 +55,9 @@ class Row:
     dispatch_ms: float = 0
     # The sum of squares of its operators' shares of GPU time, of KernelBench's.
     concentration: float = 0
+    low: float = 0  # With the next the printed interval; 0 of a slice, which has none.
+    high: float = 0
+    is_slice: int = 0
 
     @property
     def residual(self):
@@ -93,7 +96,8 @@ def latency_row(source, device, mode, precision, measured, result, ms=None):
     if ms and ms > 1.1 * dispatch_ms:
         gpu_ms = ms
     return Row(source, "latency", device, mode, precision, float(measured),
-               ms or latency["ms"], gpu_ms, dispatch_ms)
+               ms or latency["ms"], gpu_ms, dispatch_ms, 0,
+               *((0, 0) if ms else latency["interval_ms"]), int(ms is not None))
 
 
 def predicted_runs(rows):
@@ -155,7 +159,8 @@ def kernelbench_rows(_, devices=score_kernelbench.DEVICES):
                               "inference", "fp32", truths[device, *key],
                               *(float(row[name]) for name in
                                 ("latency_ms", "gpu_ms", "dispatch_ms")),
-                              shares.get(row["model"], 0))
+                              shares.get(row["model"], 0),
+                              float(row["latency_lo_ms"]), float(row["latency_hi_ms"]))
 
 
 def energy_rows(_):
@@ -168,9 +173,11 @@ def energy_rows(_):
         if run.latency_ms:
             yield Row(run.group, "latency", *about, run.latency_ms,
                       *(figures[name] for name in
-                        ("latency_ms", "gpu_ms", "dispatch_ms")))
+                        ("latency_ms", "gpu_ms", "dispatch_ms")), 0,
+                      *figures["interval_ms"])
         if run.energy_j:
-            yield Row(run.group, "energy", *about, run.energy_j, figures["energy_j"])
+            yield Row(run.group, "energy", *about, run.energy_j, figures["energy_j"],
+                      0, 0, 0, *figures["interval_j"])
 
 
 def field_rows(options):
@@ -226,6 +233,7 @@ def options(doc):
     parser.add_argument("--rows", type=pathlib.Path)
     parser.add_argument("--every", type=int, default=60)
     parser.add_argument("--networks", type=pathlib.Path)
+    parser.add_argument("--answers", type=pathlib.Path)
     found = parser.parse_args()
     published.need(published.TABLES, published.MODELS)
     return found

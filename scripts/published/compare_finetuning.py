@@ -16,8 +16,8 @@ many were measured, median and mean absolute error and the mean signed error in 
 Then how runs ended and whether they were predicted to fit the card, rows within 2 % of
 it apart; what commands leave out, and which rows have none and why. `--by-model` adds
 the first table by model, `--rows` each row, `--tools` what other estimators say of the
-same rows where their packages are installed (fitcheck-llm, vramcalc, accelerate,
-deepspeed). `--answers` keeps what the program answered, so that an interrupted run goes
+same rows where their packages are installed (fitcheck-llm, vramcalc, torch-kitsune,
+accelerate, deepspeed): docs/comparison.md has that table. `--answers` keeps what the program answered, so that an interrupted run goes
 on; a rebuilt program is asked again. Lengths of litgpt's config_hub and of
 peft are cuts that most texts do not reach: there predictions should be above the
 measurement.
@@ -25,6 +25,7 @@ measurement.
 
 import argparse
 import collections
+import contextlib
 import csv
 import json
 import pathlib
@@ -162,6 +163,24 @@ def print_rows(runs):
                   f"{100 * (value / run.truth[figure] - 1):+.1f} % |")
 
 
+def answers_of(tool, runs):
+    """The runs that the tool answers and foretell too, each with the tool's error."""
+    answered = []
+    for run in (run for run in runs if run.words and tool.figure in run.truth):
+        fields = finetuning_tools.configuration(run.facts["network"])
+        with contextlib.redirect_stdout(sys.stderr):
+            value = tool.ask(run, fields) if fields else None
+        if value is not None:
+            answered.append((run, value / run.truth[tool.figure] - 1))
+    return answered
+
+
+def print_tool(tool, name, answered):
+    ours = errors([run for run, _ in answered], tool.figure)
+    print(f"| {name} | {tool.figure} | {cells([error for _, error in answered])} | "
+          f"{cells(ours)} |")
+
+
 def print_tools(runs):
     """Each tool beside foretell on the rows that both answer."""
     print("\n| tool | figure | rows | median | mean | signed | foretell: rows | median "
@@ -170,15 +189,12 @@ def print_tools(runs):
         if not tool.is_here():
             print(f"| {tool.name}: package {tool.package} is absent {'| ' * 10}|")
             continue
-        theirs, answered = [], []
-        for run in (run for run in runs if run.words and tool.figure in run.truth):
-            fields = finetuning_tools.configuration(run.facts["network"])
-            value = tool.ask(run, fields) if fields else None
-            if value is not None:
-                theirs.append(value / run.truth[tool.figure] - 1)
-                answered.append(run)
-        ours = errors(answered, tool.figure)
-        print(f"| {tool.name} | {tool.figure} | {cells(theirs)} | {cells(ours)} |")
+        answered = answers_of(tool, runs)
+        print_tool(tool, tool.name, answered)
+        if tool.own:
+            print_tool(tool, f"{tool.name}, rows of others",
+                       [(run, error) for run, error in answered
+                        if not run.source.startswith(tool.own)])
 
 
 def write_csv(path, runs):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """foretell beside other tools, on training steps that were measured on an A100.
 
-    scripts/published/compare_tools.py [--rows N] [--answers FILE] > docs/comparison.md
+    scripts/published/compare_tools.py [--rows N] [--answers FILE]
 
 Takes every so-manieth network of the good rows of
 ../shared/data/training_memory_timm_a100.csv.gz, asks every tool that is installed for
-its memory of training, and prints docs/comparison.md: the error, the processor time of
+its memory of training, and prints the first part of docs/comparison.md: the error, the processor time of
 one answer, and what each tool can answer; draws docs/images/comparison_memory.svg. All of
 it takes about an hour: with --answers each answer is kept in FILE, and a second run asks
 only for those that are not there. Needs timm 1.0.31 and the shared folder; a tool
@@ -44,9 +44,10 @@ SHORT = {"FakeTensor with MemTracker": "MemTracker",
 
 HEAD = """# Compared with other tools
 
-This page is printed by a script, which runs all of them:
+This part of the page is printed by a script, which runs all of them; [fine-tuning](#fine-tuning) by
+another:
 
-    scripts/published/compare_tools.py --rows {rows} > docs/comparison.md
+    scripts/published/compare_tools.py --rows {rows}
 """
 NOTES = """
 - Every tool is asked for the memory of one training step in FP32 with SGD and

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <set>
 
+#include "foretell/error.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
+#include "src/device/compute_capability.h"
 #include "src/graph/unfolded_convolution.h"
 
 namespace foretell {
@@ -112,6 +114,20 @@ Coverage CoverageOf(const OperatorGraph& graph, const CostEstimate& cost) {
       .macs = Share(known_macs, macs),
       .bytes = Share(known_bytes, bytes),
       .unknown_operators = {unknown.begin(), unknown.end()}};
+}
+
+void RequireRuns(const OperatorGraph& graph, const DeviceSpec& device) {
+  // 0: a device file that does not state it.
+  const int capability = device.compute_capability;
+  if (capability == 0 || capability >= device::kAda) return;
+  const auto found =
+      std::ranges::find(graph.nodes(), "_scaled_mm", &Node::target);
+  if (found == graph.nodes().end()) return;
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format("products of 8-bit floats need compute capability 8.9, {} "
+                  "has {}.{}",
+                  device.name, capability / 10, capability % 10));
 }
 
 std::vector<std::string> CaveatsOf(const OperatorGraph& graph,

@@ -17,4 +17,8 @@ std::vector<std::string> CaveatsOf(const OperatorGraph& graph,
                                    const DeviceSpec& device,
                                    const Prediction& prediction);
 
+/// Throws Error(kUnsupported) that names `device` if `graph` multiplies floats
+/// of 8 bits, which `_scaled_mm` of PyTorch refuses before Ada.
+void RequireRuns(const OperatorGraph& graph, const DeviceSpec& device);
+
 }  // namespace foretell

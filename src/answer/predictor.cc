@@ -196,6 +196,7 @@ void Predictor::RequireTraced(const OperatorGraph& graph) const {
 Predictor::AnalyticAnswer Predictor::AnswerAnalytically(
     const OperatorGraph& graph) const {
   RequireTraced(graph);
+  RequireRuns(graph, device_);
   AnalyticAnswer answer{.graph = graph,
                         .step = cost::LaunchStep(graph, options_.cost),
                         .prediction = {.device = device_.name,

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::classify {
 namespace {
@@ -43,9 +43,8 @@ int ClassAnswer::Cautious() const {
 
 Ensemble::Ensemble(EnsembleInfo info) : info_(std::move(info)) {
   if (info_.members < 1 || info_.members > kMostMembers) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("ensemble of {} estimators, expected 1 to {}",
-                            info_.members, kMostMembers));
+    throw InvalidArgument("ensemble of {} estimators, expected 1 to {}",
+                          info_.members, kMostMembers);
   }
   auto module = std::make_shared<Members>();
   for (int i = 0; i < info_.members; ++i) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/name_table.h"
 #include "src/network/network_parts.h"
 
@@ -163,15 +163,14 @@ void CheckSizes(const EstimatorOptions& options) {
       {"heads", options.heads}};
   for (const auto& [name, size] : sizes) {
     if (size >= 1) continue;
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("estimator with {} {}, expected 1 or more", size, name));
+    throw InvalidArgument("estimator with {} {}, expected 1 or more", size,
+                          name);
   }
   if (options.width % options.heads == 0 && options.width % 2 == 0) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("estimator of width {} with {} heads: expected an "
-                          "even width that the heads divide",
-                          options.width, options.heads));
+  throw InvalidArgument(
+      "estimator of width {} with {} heads: expected an even width that the "
+      "heads divide",
+      options.width, options.heads);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <fmt/core.h>
 #include <torch/optim/adamw.h>
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/random.h"
 
@@ -141,7 +140,7 @@ int DefaultEpochs(EstimatorKind kind, InputSet inputs) {
 Ensemble FitEnsemble(std::span<const LabelledStep> steps, EnsembleInfo info,
                      const FitOptions& options) {
   if (steps.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "no steps to learn from");
+    throw InvalidArgument("no steps to learn from");
   }
   FillIn(steps, info);
   const OneThread one_thread;
@@ -164,9 +163,8 @@ std::vector<HeldOutAnswer> CrossValidate(std::span<const LabelledStep> steps,
                                          const FitOptions& options, int folds) {
   const auto count = static_cast<std::int64_t>(steps.size());
   if (folds < 2 || folds > count) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} of {}, expected 2 to that many",
-                            Counted(folds, "fold"), Counted(count, "step")));
+    throw InvalidArgument("{} of {}, expected 2 to that many",
+                          Counted(folds, "fold"), Counted(count, "step"));
   }
   const RowList order = Shuffled(AllRows(steps.size()), options.seed);
   std::vector<HeldOutAnswer> answers(steps.size());

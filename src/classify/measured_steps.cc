@@ -8,6 +8,7 @@
 
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 
@@ -21,9 +22,8 @@ struct Cells {
 
   [[noreturn]] void Refuse(const char* column,
                            const std::string& expected) const {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: line {}: {} '{}': expected {}", path,
-                            row.line(), column, row.At(column), expected));
+    throw InvalidArgument("{}: line {}: {} '{}': expected {}", path, row.line(),
+                          column, row.At(column), expected);
   }
 
   std::string Text(const char* column) const {
@@ -80,8 +80,7 @@ std::vector<MeasuredStep> ReadMeasuredSteps(const std::string& path) {
     steps.push_back(ReadRow({path, row}));
   });
   if (!steps.empty()) return steps;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: has 0 rows, expected one a step", path));
+  throw InvalidArgument("{}: has 0 rows, expected one a step", path);
 }
 
 void RequireSeveralClasses(const std::vector<LabelledStep>& steps,
@@ -94,10 +93,9 @@ void RequireSeveralClasses(const std::vector<LabelledStep>& steps,
   const bool all_alike = std::ranges::all_of(
       steps, [&](const LabelledStep& step) { return class_of(step) == first; });
   if (!all_alike) return;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{}: memory_mib of all {} is {}: there is nothing to learn",
-                  origin, Counted(steps.size(), "step"), classes.Name(first)));
+  throw InvalidArgument(
+      "{}: memory_mib of all {} is {}: there is nothing to learn", origin,
+      Counted(steps.size(), "step"), classes.Name(first));
 }
 
 }  // namespace foretell::classify

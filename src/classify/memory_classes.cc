@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 
@@ -16,17 +16,15 @@ namespace foretell::classify {
 MemoryClasses::MemoryClasses(std::vector<double> edges_mib)
     : edges_mib_(std::move(edges_mib)) {
   if (edges_mib_.empty() || edges_mib_.size() > kMostEdges) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} of memory classes, expected 1 to {}",
-                            Counted(edges_mib_.size(), "edge"), kMostEdges));
+    throw InvalidArgument("{} of memory classes, expected 1 to {}",
+                          Counted(edges_mib_.size(), "edge"), kMostEdges);
   }
   double before = 0;
   for (const double edge : edges_mib_) {
     if (!std::isfinite(edge) || edge <= before) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("edge of memory classes {} MiB after {}: edges "
-                              "rise",
-                              FormatExact(edge), FormatExact(before)));
+      throw InvalidArgument(
+          "edge of memory classes {} MiB after {}: edges rise",
+          FormatExact(edge), FormatExact(before));
     }
     before = edge;
   }
@@ -38,9 +36,7 @@ MemoryClasses MemoryClasses::Parse(const std::string& text) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const auto edge = ParseNumber<double>(rest.substr(0, comma));
     if (!edge || comma + 1 == rest.size()) {
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format("edges '{}': expected MiB, e.g. 8000,16000", text));
+      throw InvalidArgument("edges '{}': expected MiB, e.g. 8000,16000", text);
     }
     edges.push_back(*edge);
     rest.remove_prefix(std::min(comma + 1, rest.size()));

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "foretell/error.h"
 #include "src/classify/step_inputs.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/json_fields.h"
 #include "src/core/units.h"
@@ -79,8 +79,7 @@ std::vector<LabelledStep> ReadLabelledSteps(const std::string& path) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   if (!steps.empty()) return steps;
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{}: holds no step, expected one a line", path));
+  throw Corrupt("{}: holds no step, expected one a line", path);
 }
 
 }  // namespace foretell::classify

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <fmt/core.h>
-
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -9,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 
 namespace foretell {
@@ -55,9 +53,8 @@ class ByteReader {
  private:
   std::string_view Next(std::size_t size) {
     if (size > rest_.size()) {
-      throw Error(ErrorCode::kInternal,
-                  fmt::format("a message that ends early: {} left, expected {}",
-                              Counted(rest_.size(), "byte"), size));
+      throw InternalFailure("a message that ends early: {} left, expected {}",
+                            Counted(rest_.size(), "byte"), size);
     }
     const std::string_view bytes = rest_.substr(0, size);
     rest_.remove_prefix(size);

@@ -2,7 +2,6 @@
 // A message is of kind 0, an error of kind 1 + its code. The two ends are
 // sockets, not pipes: a write to a process that has died then returns an error
 // instead of raising SIGPIPE.
-
 #include "src/core/channel.h"
 
 #include <fmt/core.h>
@@ -15,6 +14,7 @@
 #include <limits>
 
 #include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/shortened.h"
 
 namespace foretell {
@@ -124,7 +124,7 @@ bool Channel::Accepts(char kind, std::int64_t length) {
 std::pair<Channel, Channel> MakeChannel() {
   std::array<int, 2> ends;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    throw Error(ErrorCode::kIo, "socketpair: " + SystemMessage(errno));
+    throw IoFailure("socketpair: {}", SystemMessage(errno));
   }
   for (const int end : ends) {
     // No more than the system allows: then the sender waits sooner.

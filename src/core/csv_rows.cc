@@ -13,6 +13,7 @@
 
 #include "foretell/error.h"
 #include "src/core/csv.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/numbers.h"
 
@@ -35,8 +36,7 @@ class Characters {
     RegularFile file = OpenRegularFile(path, kAnySize);
     file_.reset(gzdopen(file.descriptor.number(), "rb"));
     if (file_ == nullptr) {
-      throw Error(ErrorCode::kInternal,
-                  fmt::format("{}: zlib cannot read it", path));
+      throw InternalFailure("{}: zlib cannot read it", path);
     }
     file.descriptor.Release();
   }
@@ -71,9 +71,8 @@ class Characters {
         unpacked_ / kMostUnpacking <= gzoffset(file_.get())) {
       return;
     }
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: unpacks to more than {} times its size", path_,
-                            kMostUnpacking));
+    throw Corrupt("{}: unpacks to more than {} times its size", path_,
+                  kMostUnpacking);
   }
 
   const std::string& path_;
@@ -154,9 +153,7 @@ class Reader {
       }
       cell += '"';
     }
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: line {}: a quote is not closed", path_, row_line_));
+    throw Corrupt("{}: line {}: a quote is not closed", path_, row_line_);
   }
 
   std::optional<char> Take() {
@@ -164,9 +161,7 @@ class Reader {
     const std::optional<char> next = in_.Next();
     if (next == '\n') ++line_;
     if (++row_bytes_ > kMaxRowBytes) {
-      throw Error(ErrorCode::kCorrupt,
-                  fmt::format("{}: line {}: a row of more than 16 MiB", path_,
-                              row_line_));
+      throw Corrupt("{}: line {}: a row of more than 16 MiB", path_, row_line_);
     }
     return next;
   }
@@ -188,8 +183,7 @@ void CheckColumns(const std::string& path,
   std::set<std::string_view> names;
   for (const std::string& name : header) {
     if (name.empty() || names.insert(name).second) continue;
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: two columns are named '{}'", path, name));
+    throw Corrupt("{}: two columns are named '{}'", path, name);
   }
 }
 
@@ -212,11 +206,9 @@ void CsvRow::Require(std::initializer_list<std::string_view> columns) const {
       columns, std::back_inserter(missing),
       [this](std::string_view column) { return Find(column) != nullptr; });
   if (missing.empty()) return;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{}: no column{} '{}'; there are: '{}'", path_,
-                  missing.size() > 1 ? "s" : "", fmt::join(missing, "', '"),
-                  fmt::join(header_, "', '")));
+  throw InvalidArgument("{}: no column{} '{}'; there are: '{}'", path_,
+                        missing.size() > 1 ? "s" : "",
+                        fmt::join(missing, "', '"), fmt::join(header_, "', '"));
 }
 
 void ForEachCsvRow(const std::string& path,
@@ -224,16 +216,14 @@ void ForEachCsvRow(const std::string& path,
   Reader reader(path);
   std::vector<std::string> header;
   if (!reader.Next(header)) {
-    throw Error(ErrorCode::kCorrupt, path + ": an empty table");
+    throw Corrupt("{}: an empty table", path);
   }
   CheckColumns(path, header);
   std::vector<std::string> cells;
   while (reader.Next(cells)) {
     if (cells.size() != header.size()) {
-      throw Error(
-          ErrorCode::kCorrupt,
-          fmt::format("{}: line {} has {}, the header {}", path, reader.line(),
-                      Counted(cells.size(), "cell"), header.size()));
+      throw Corrupt("{}: line {} has {}, the header {}", path, reader.line(),
+                    Counted(cells.size(), "cell"), header.size());
     }
     use(CsvRow(path, header, cells, reader.line()));
   }

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell {
 namespace {
@@ -38,7 +38,7 @@ void Descriptor::Close() {
 Pipe MakePipe() {
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw Error(ErrorCode::kIo, "pipe: " + SystemMessage(errno));
+    throw IoFailure("pipe: {}", SystemMessage(errno));
   }
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }

@@ -1,11 +1,9 @@
 #include "src/core/document_kind.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/text.h"
 
 namespace foretell {
@@ -61,8 +59,8 @@ void RefuseOtherKind(const nlohmann::json& document, const std::string& origin,
       [&document](const KindRow& row) { return IsOf(row, document); });
   if (found == KindRows().end()) return;
   if (std::ranges::count(expected, found->kind) > 0) return;
-  throw Error(ErrorCode::kCorrupt, fmt::format("{}: is {}, expected {}", origin,
-                                               found->name, NamesOf(expected)));
+  throw Corrupt("{}: is {}, expected {}", origin, found->name,
+                NamesOf(expected));
 }
 
 }  // namespace foretell

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/units.h"
 
 namespace foretell {
@@ -31,8 +32,7 @@ std::string_view FileTypeName(mode_t mode) {
                 path.empty() ? "no such file: the name is empty"
                              : fmt::format("{}: no such file", path));
   }
-  throw Error(ErrorCode::kIo, fmt::format("{}: cannot be opened: {}", path,
-                                          SystemMessage(error)));
+  throw IoFailure("{}: cannot be opened: {}", path, SystemMessage(error));
 }
 
 }  // namespace
@@ -44,14 +44,12 @@ RegularFile OpenRegularFile(const std::string& path, std::int64_t most_bytes) {
   struct stat status = {};
   if (fstat(descriptor.number(), &status) != 0) RefuseOpen(path, errno);
   if (!S_ISREG(status.st_mode)) {
-    throw Error(ErrorCode::kIo,
-                fmt::format("{}: is {}, expected a regular file", path,
-                            FileTypeName(status.st_mode)));
+    throw IoFailure("{}: is {}, expected a regular file", path,
+                    FileTypeName(status.st_mode));
   }
   if (status.st_size > most_bytes) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: has {} bytes, expected at most {}", path,
-                            status.st_size, most_bytes));
+    throw Unsupported("{}: has {} bytes, expected at most {}", path,
+                      status.st_size, most_bytes);
   }
   return {std::move(descriptor), status.st_size, path};
 }
@@ -64,8 +62,8 @@ std::string FirstBytes(const RegularFile& file, std::size_t count) {
                               count - done, static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      throw Error(ErrorCode::kIo, fmt::format("{}: cannot be read: {}",
-                                              file.path, SystemMessage(errno)));
+      throw IoFailure("{}: cannot be read: {}", file.path,
+                      SystemMessage(errno));
     }
     if (got == 0) break;
     done += static_cast<std::size_t>(got);

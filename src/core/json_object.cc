@@ -1,11 +1,9 @@
 #include "src/core/json_object.h"
 
-#include <fmt/core.h>
-
 #include <cmath>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 
@@ -153,16 +151,15 @@ void JsonObject::RequireSchemaVersion(std::int64_t expected) {
   constexpr std::int64_t kNewest = 1'000'000'000;
   const std::int64_t version = Int(kKey, 1, kNewest);
   if (version == expected) return;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("{}: {} is {}, expected {}", origin_, PlaceOf(kKey),
-                          version, expected));
+  throw Unsupported("{}: {} is {}, expected {}", origin_, PlaceOf(kKey),
+                    version, expected);
 }
 
 void JsonObject::Fail(const std::string& key,
                       const std::string& problem) const {
   const std::string place = PlaceOf(key);
-  throw Error(ErrorCode::kCorrupt,
-              origin_ + ": " + place + (place.empty() ? "" : " ") + problem);
+  throw Corrupt("{}: {}{}{}", origin_, place, (place.empty() ? "" : " "),
+                problem);
 }
 
 const json& JsonObject::Field(const std::string& key) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell {
 
@@ -44,9 +44,7 @@ Enum RequireIn(const NameTable<N>& table, std::string_view name,
   for (const std::string_view one : table) {
     known.append(known.empty() ? "" : ", ").append(one);
   }
-  throw Error(ErrorCode::kInvalidArgument, std::string(what) + " '" +
-                                               std::string(name) +
-                                               "': expected one of " + known);
+  throw InvalidArgument("{} '{}': expected one of {}", what, name, known);
 }
 
 }  // namespace foretell

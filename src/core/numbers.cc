@@ -1,7 +1,5 @@
 #include "src/core/numbers.h"
 
-#include <fmt/core.h>
-
 #include <array>
 #include <cmath>
 #include <utility>

@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
-#include "foretell/error.h"
 #include "src/core/descriptor.h"
+#include "src/core/failure.h"
 
 namespace foretell {
 
@@ -24,8 +24,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::Fail(const char* what) const {
-  throw Error(ErrorCode::kIo,
-              fmt::format("{}: {}: {}", path_, what, SystemMessage(errno)));
+  throw IoFailure("{}: {}: {}", path_, what, SystemMessage(errno));
 }
 
 void OutputFile::Write(std::string_view bytes) {

@@ -3,18 +3,16 @@
 // one with a callback looks through a container again after every member that
 // is one (nlohmann 3.12, json_sax_dom_callback_parser::end_object): 300,000
 // members took more than half a minute.
-
 #include "src/core/parse_json.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cstddef>
 #include <utility>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell {
 namespace {
@@ -196,7 +194,7 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
 
  private:
   [[noreturn]] void Fail(const std::string& problem) const {
-    throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", origin_, problem));
+    throw Corrupt("{}: {}", origin_, problem);
   }
 
   bool Add(json value) {

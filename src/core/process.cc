@@ -3,7 +3,6 @@
 //
 // An end is first seen and only then waited for (WNOWAIT): until then no other
 // process can get the pid, so that no other process is killed.
-
 #include "src/core/process.h"
 
 #include <fmt/core.h>
@@ -20,7 +19,7 @@
 #include <set>
 #include <thread>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/units.h"
 
 namespace foretell {
@@ -44,8 +43,7 @@ void Limit(__rlimit_resource_t resource,
   limit.rlim_cur = std::min(static_cast<rlim_t>(*most), limit.rlim_max);
   limit.rlim_max = limit.rlim_cur;
   if (setrlimit(resource, &limit) != 0) {
-    throw Error(ErrorCode::kIo,
-                fmt::format("limit of {}: {}", *most, SystemMessage(errno)));
+    throw IoFailure("limit of {}: {}", *most, SystemMessage(errno));
   }
 }
 
@@ -102,7 +100,7 @@ ChildProcess ChildProcess::Fork(const ProcessLimits& limits,
   // What is not written yet would be written by both.
   std::fflush(nullptr);
   const pid_t id = fork();
-  if (id < 0) throw Error(ErrorCode::kIo, "fork: " + SystemMessage(errno));
+  if (id < 0) throw IoFailure("fork: {}", SystemMessage(errno));
   if (id == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(kFailureStatus);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "src/core/parse_number.h"
 #include "src/core/units.h"

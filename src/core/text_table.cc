@@ -1,12 +1,10 @@
 #include "src/core/text_table.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/printable.h"
 
 namespace foretell {
@@ -39,9 +37,8 @@ TextTable::TextTable(std::vector<std::string> header) {
 
 void TextTable::AddRow(std::vector<std::string> cells) {
   if (cells.size() != rows_.front().size()) {
-    throw Error(ErrorCode::kInternal,
-                fmt::format("a table row has {} cells, expected {}",
-                            cells.size(), rows_.front().size()));
+    throw InternalFailure("a table row has {} cells, expected {}", cells.size(),
+                          rows_.front().size());
   }
   for (std::string& cell : cells) cell = Printable(cell);
   rows_.push_back(std::move(cells));

@@ -1,7 +1,6 @@
 // Next to each folder is a file that its process has locked (flock), which the
 // kernel unlocks when the process ends, however it does. Folders are made and
 // swept under a lock of the place, so that none is seen without its lock.
-
 #include "src/core/work_folder.h"
 
 #include <fcntl.h>
@@ -16,7 +15,7 @@
 #include <set>
 #include <system_error>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell {
 namespace {
@@ -89,8 +88,7 @@ void SweepPlace(const fs::path& place) {
 std::string MakeIn(const fs::path& place) {
   std::string path = place / "foretell-XXXXXX";
   if (mkdtemp(path.data()) != nullptr) return path;
-  throw Error(ErrorCode::kIo, fmt::format("{}: cannot be made: {}", path,
-                                          SystemMessage(errno)));
+  throw IoFailure("{}: cannot be made: {}", path, SystemMessage(errno));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 #include "src/correct/model_field.h"
@@ -73,11 +73,9 @@ double LengthOf(const std::string& origin, const ScopeFactor& factor,
     return static_cast<double>(
         input.type.shape[static_cast<std::size_t>(factor.dim)]);
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: {} is dimension {} of the input '{}', which {} "
-                          "does not have",
-                          origin, factor.name, factor.dim, factor.input,
-                          graph.info().name));
+  throw InvalidArgument(
+      "{}: {} is dimension {} of the input '{}', which {} does not have",
+      origin, factor.name, factor.dim, factor.input, graph.info().name);
 }
 
 double SumOf(const std::vector<GapTerm>& gap, const std::vector<double>& at) {
@@ -94,9 +92,8 @@ double SumOf(const std::vector<GapTerm>& gap, const std::vector<double>& at) {
 
 [[noreturn]] void Refuse(const std::string& origin, std::string_view what,
                          std::string_view mine, std::string_view asked) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: was measured with {} {}; asked for is {}",
-                          origin, what, mine, asked));
+  throw InvalidArgument("{}: was measured with {} {}; asked for is {}", origin,
+                        what, mine, asked);
 }
 
 void RequireSame(const std::string& origin, std::string_view what,
@@ -156,10 +153,9 @@ void RequireInScope(const Correction& correction, const DeviceSpec& device,
   const std::string& origin = correction.origin;
   const CorrectionScope& scope = correction.scope;
   if (scope.measured_on == "cpu") {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: was measured on the CPU; predictions are of "
-                            "GPUs, here {}",
-                            origin, device.name));
+    throw InvalidArgument(
+        "{}: was measured on the CPU; predictions are of GPUs, here {}", origin,
+        device.name);
   }
   RequireSame(origin, "device", scope.device, device.name);
   if (correction[Target::kMemory]) {

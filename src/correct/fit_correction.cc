@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/statistics.h"
 #include "src/correct/fit_rows.h"
@@ -108,10 +108,9 @@ CorrectedFigure Judge(const Rows& rows, Target target,
 
 void RequireRows(const Rows& rows, Target target) {
   if (rows.size() >= kFewestRows) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} with {}, expected at least {}",
-                          Counted(rows.size(), "row"), TargetField(target),
-                          kFewestRows));
+  throw InvalidArgument("{} with {}, expected at least {}",
+                        Counted(rows.size(), "row"), TargetField(target),
+                        kFewestRows);
 }
 
 void WarnOfAlikeRows(const Rows& rows, CorrectionFit& fit) {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "foretell/cost.h"
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/statistics.h"
 #include "src/cost/machine.h"
@@ -110,10 +110,9 @@ void RequireEnough(std::span<const DeviceRow> rows, std::size_t constants) {
   const auto fitted = static_cast<std::size_t>(
       std::ranges::count(rows, false, &DeviceRow::held_out));
   if (fitted >= constants) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} to fit, expected at least {}, one for each "
-                          "constant",
-                          Counted(fitted, "row"), constants));
+  throw InvalidArgument(
+      "{} to fit, expected at least {}, one for each constant",
+      Counted(fitted, "row"), constants);
 }
 
 /// A file may not state more than the data sheet's bandwidth.

@@ -11,6 +11,7 @@
 
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
@@ -186,15 +187,13 @@ class Table {
 
   void RefuseFewRows() const {
     if (points_.size() >= kFewestRows) return;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: {} different rows{}, expected at least {}",
-                            path_, points_.size(),
-                            table_.rows.empty()
-                                ? ""
-                                : fmt::format(" from {} on",
-                                              table_.rows.front().place.substr(
-                                                  path_.size() + 2)),
-                            kFewestRows));
+    throw InvalidArgument(
+        "{}: {} different rows{}, expected at least {}", path_, points_.size(),
+        table_.rows.empty()
+            ? ""
+            : fmt::format(" from {} on",
+                          table_.rows.front().place.substr(path_.size() + 2)),
+        kFewestRows);
   }
 
   void RefuseConstantLatency() const {
@@ -207,12 +206,11 @@ class Table {
         })) {
       return;
     }
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: latency_ms is {} there and in all {}, expected "
-                    "measurements of different networks or batches",
-                    first.place, FormatExact(*latency(first)),
-                    Counted(table_.rows.size(), "row")));
+    throw InvalidArgument(
+        "{}: latency_ms is {} there and in all {}, expected measurements of "
+        "different networks or batches",
+        first.place, FormatExact(*latency(first)),
+        Counted(table_.rows.size(), "row"));
   }
 
   std::string path_;

@@ -111,7 +111,7 @@ struct BoundTimes {
 double AddKernel(const Kernel& kernel, const Machine& machine, NodeCost& node,
                  BoundTimes& bounds) {
   const KernelTime time = cost::TimeAtClock(kernel, machine);
-  const double us = time.Us();
+  const double us = time.Us() * machine.kernel_factor;
   const auto count = static_cast<double>(kernel.count);
   node.gpu_us += count * us;
   node.flops += count * 2 * static_cast<double>(kernel.macs);
@@ -195,12 +195,17 @@ void AddTotals(const Machine& machine, const Timelines& timelines,
   }
 }
 
-CostEstimate EstimateOn(const cost::LaunchedStep& step, const Machine& machine,
-                        double link_gb_s) {
+CostEstimate EstimateOn(const cost::LaunchedStep& step, Machine machine,
+                        const cost::LinkSpeeds& links) {
+  if (step.engine) {
+    machine.kernel_factor = cost::EngineFactor(*step.engine, *machine.device);
+  }
   std::span<const Kernel> rest = step.kernels;
   CostEstimate result;
-  result.link_gb_s = link_gb_s;
-  for (const cost::LinkUse& use : step.links) result.sent_bytes += use.bytes;
+  result.link_gb_s = links.Main();
+  for (const cost::LinkUse& use : step.links) {
+    if (links.IsMain(use)) result.sent_bytes += use.bytes;
+  }
   result.nodes.reserve(step.dispatch_us.size());
   Timelines timelines(step.dispatch_us.size());
   for (NodeId id = 0; id < std::ssize(step.dispatch_us); ++id) {
@@ -210,7 +215,8 @@ CostEstimate EstimateOn(const cost::LaunchedStep& step, const Machine& machine,
                                       machine));
     NodeCost& node = result.nodes.back();
     if (!step.links.empty()) {
-      node.link_us = cost::LinkUs(step.links[index], link_gb_s);
+      const cost::LinkUse& use = step.links[index];
+      node.link_us = cost::LinkUs(use, links.Of(use));
       node.waits_for = step.links[index].waits_for;
     }
     timelines.Run(node);
@@ -221,9 +227,10 @@ CostEstimate EstimateOn(const cost::LaunchedStep& step, const Machine& machine,
 
 /// The step at the highest clock at which it keeps to the power limit.
 CostEstimate EstimateThrottled(const cost::LaunchedStep& step,
-                               const Machine& machine, double link_gb_s) {
+                               const Machine& machine,
+                               const cost::LinkSpeeds& links) {
   const auto at = [&](double clock) {
-    return EstimateOn(step, machine.AtClock(clock), link_gb_s);
+    return EstimateOn(step, machine.AtClock(clock), links);
   };
   return at(cost::HighestClock([&](double clock) {
     return at(clock).average_power_w <= cost::PowerLimitW(machine);
@@ -237,7 +244,8 @@ cost::LaunchedStep cost::LaunchStep(const OperatorGraph& graph,
   LaunchedStep step{.kernels = ExpandKernels(graph, options.run),
                     .dispatch_us = {},
                     .further = FurtherDispatch(options),
-                    .links = LinkUses(graph)};
+                    .links = LinkUses(graph),
+                    .engine = EngineTraitsOf(graph)};
   const std::vector<bool> varying = VaryingValues(graph);
   for (const Node& node : graph.nodes()) {
     step.dispatch_us.push_back(
@@ -254,7 +262,7 @@ CostEstimate cost::EstimateAtFullClock(const LaunchedStep& step,
                                        const DeviceSpec& device,
                                        const CostOptions& options) {
   return EstimateOn(step, MakeMachine(device, options),
-                    LinkGbS(device, options, step.links));
+                    SpeedsOf(device, options, step.links));
 }
 
 CostEstimate cost::EstimateLaunched(const LaunchedStep& step,
@@ -267,7 +275,8 @@ CostEstimate cost::EstimateLaunched(const LaunchedStep& step,
       result.average_power_w <= PowerLimitW(machine)) {
     return result;
   }
-  return EstimateThrottled(step, machine, result.link_gb_s);
+  return EstimateThrottled(step, machine,
+                           SpeedsOf(device, options, step.links));
 }
 
 CostEstimate cost::EstimateOnHost(const CostEstimate& estimate,

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "foretell/cost.h"
+#include "src/cost/engine_factor.h"
 #include "src/cost/kernel_launches.h"
 #include "src/cost/link.h"
 #include "src/kernels/kernels.h"
@@ -15,8 +17,9 @@ struct LaunchedStep {
   std::vector<Kernel> kernels;  ///< ExpandKernels: node after node.
   /// CPU time of each node until its first kernel is queued.
   std::vector<double> dispatch_us;
-  KernelDispatch further;      ///< CPU time of every other kernel.
-  std::vector<LinkUse> links;  ///< By node; empty: one GPU.
+  KernelDispatch further;                   ///< CPU time of every other kernel.
+  std::vector<LinkUse> links;               ///< By node; empty: one GPU.
+  std::optional<EngineTraits> engine = {};  ///< EngineTraitsOf.
 };
 
 /// Reads the run and the host factor of `options`; errors as ExpandKernels.

@@ -126,17 +126,20 @@ double LinkUs(const LinkUse& use, double gb_s) {
                       kHopUs * use.hops);
 }
 
-double LinkGbS(const DeviceSpec& device, const CostOptions& options,
-               const std::vector<LinkUse>& uses) {
-  if (uses.empty()) return 0;
+LinkSpeeds SpeedsOf(const DeviceSpec& device, const CostOptions& options,
+                    const std::vector<LinkUse>& uses) {
   const auto has = [&uses](bool of_host) {
     return std::ranges::any_of(uses, [of_host](const LinkUse& use) {
       return use.bytes > 0 && use.is_of_host == of_host;
     });
   };
-  if (has(true) && !has(false)) return HostLinkGbS(device);
-  if (options.link_gb_s > 0) return options.link_gb_s;
-  if (device.link_gb_s > 0) return device.link_gb_s;
+  LinkSpeeds speeds;
+  if (has(true)) speeds.to_host = HostLinkGbS(device);
+  const bool is_hosts_alone = has(true) && !has(false);
+  if (uses.empty() || is_hosts_alone) return speeds;
+  speeds.between_gpus =
+      options.link_gb_s > 0 ? options.link_gb_s : device.link_gb_s;
+  if (speeds.between_gpus > 0) return speeds;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("device {}: link_gb_s is missing: its bandwidth to "
                           "other GPUs is unknown",

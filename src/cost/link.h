@@ -23,10 +23,26 @@ std::vector<LinkUse> LinkUses(const OperatorGraph& graph);
 /// Microseconds of an exchange at `gb_s`, 10^9 bytes per second one way.
 double LinkUs(const LinkUse& use, double gb_s);
 
-/// 10^9 bytes per second one way of the link that `uses` need: between GPUs
-/// that of `options`, else of the device; 0 without any use. Throws
-/// Error(kInvalidArgument) if neither has one.
-double LinkGbS(const DeviceSpec& device, const CostOptions& options,
-               const std::vector<LinkUse>& uses);
+/// 10^9 bytes per second one way of links that a step uses.
+struct LinkSpeeds {
+  double between_gpus = 0;  ///< Of `options`, else of the device.
+  double to_host = 0;
+
+  /// What reports name: between GPUs, unless only the host's is used.
+  double Main() const { return between_gpus > 0 ? between_gpus : to_host; }
+  bool IsMain(const LinkUse& use) const {
+    return use.is_of_host == (between_gpus <= 0);
+  }
+  double Of(const LinkUse& use) const {
+    return use.is_of_host ? to_host : between_gpus;
+  }
+};
+
+/// Of the links that `uses` need, that between GPUs also for a GPU which only
+/// receives; 0 for the others. Throws
+/// Error(kInvalidArgument) if neither `options` nor the device has one between
+/// GPUs.
+LinkSpeeds SpeedsOf(const DeviceSpec& device, const CostOptions& options,
+                    const std::vector<LinkUse>& uses);
 
 }  // namespace foretell::cost

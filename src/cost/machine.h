@@ -21,6 +21,7 @@ struct Machine {
   double power_limit_w = 0;  ///< Of the whole device.
   /// True: measured rates replace the data sheet's peaks.
   bool use_measured_rates = true;
+  double kernel_factor = 1;  ///< Multiplies the time of every kernel.
 
   /// True if it has TF32 units: compute capability >= 8.0, or none stated.
   /// Otherwise PyTorch's convolutions stay in FP32.

@@ -23,11 +23,24 @@ constexpr double kSerialStepUs = 0.3;
 /// Registers allow no more threads of an interpolation on a multiprocessor.
 constexpr double kSerialThreadsPerSm = 1024;
 
+/// Of the data sheets, against dense products in 16 bits: T4 130 and 65 TOP/s,
+/// A100 624 and 312, and 1248 with sparse weights.
+constexpr double kInt8Speedup = 2;
+constexpr double kSparseSpeedup = 2;
+
 /// For as many threads as fit on the multiprocessors at once.
 double SerialUs(const Kernel& kernel, const Machine& machine) {
   const double rounds =
       std::ceil(Real(kernel.positions) / (kSerialThreadsPerSm * machine.sms));
   return kSerialStepUs * Real(kernel.serial_steps) * std::max(rounds, 1.0);
+}
+
+/// How much faster than in 16 bits an engine's tensor cores multiply.
+double EngineSpeedup(const Kernel& kernel, const Machine& machine) {
+  const int capability = machine.device->compute_capability;
+  return (kernel.int8 && capability >= device::kTuring ? kInt8Speedup : 1) *
+         (kernel.sparse && capability >= device::kAmpereData ? kSparseSpeedup
+                                                             : 1);
 }
 
 }  // namespace
@@ -40,7 +53,8 @@ Precision ArithmeticOf(const Kernel& kernel, const Machine& machine) {
 
 double PeakFlopsPerUs(const Kernel& kernel, const Machine& machine) {
   const Precision arithmetic = ArithmeticOf(kernel, machine);
-  const double peak = machine.FlopsPerUs(arithmetic);
+  const double peak =
+      machine.FlopsPerUs(arithmetic) * EngineSpeedup(kernel, machine);
   if (kernel.kernel_class == KernelClass::kNativeDepthwise) {
     return peak * kNativeDepthwiseShare;
   }

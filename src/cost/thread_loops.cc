@@ -9,6 +9,7 @@
 
 #include "src/core/units.h"
 #include "src/cost/roofline.h"
+#include "src/kernels/reduce_config.h"
 
 // Kernels that neither a product nor their traffic keeps busy. Two kinds:
 //
@@ -286,18 +287,17 @@ double PersistentLayerUs(const Kernel& kernel, const Machine& machine) {
 }
 
 /// Sums along the last dimension: a block takes rows that are shorter than a
-/// warp side by side (setReduceConfig in aten/src/ATen/native/cuda/Reduce.cuh).
+/// warp side by side.
 double SumUs(const Kernel& kernel, const Machine& machine) {
-  constexpr double kWarp = 32, kBlockCycles = 3700;
+  constexpr double kBlockCycles = 3700;
   if (!kernel.variant) return 0;
-  const auto power = [](std::int64_t n) {
-    return Real(static_cast<std::int64_t>(
-        std::bit_floor(static_cast<std::uint64_t>(n))));
-  };
-  const double along = std::min(power(kernel.row_elements), kWarp);
-  const double at_a_time = std::min(power(kernel.rows), kBlockThreads / along);
+  const ReduceConfig config =
+      ConfigureReduction({.outputs = kernel.rows,
+                          .inputs = kernel.row_elements,
+                          .reduces_fastest = true},
+                         machine.sms, machine.device->ThreadsPerSm());
   const double waves =
-      Waves(Real(kernel.rows) / at_a_time, kBlockThreads, machine);
+      Waves(Real(config.grid), Real(kReductionThreads), machine);
   return waves > 1 ? waves * kBlockCycles / machine.CyclesPerUs() : 0;
 }
 

@@ -1,5 +1,3 @@
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -11,7 +9,7 @@
 #include <utility>
 
 #include "foretell/device.h"
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/ignoring_case.h"
 #include "src/core/nearest.h"
 #include "src/core/text.h"
@@ -108,9 +106,8 @@ template <typename Item>
 [[noreturn]] void ThrowNotFound(const char* what, std::string_view name,
                                 const std::vector<Item>& items) {
   const std::string known = Joined(items | std::views::transform(&Item::name));
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("{} '{}' is unknown; known are: {}", what, name,
-                          known.empty() ? "none" : known));
+  throw NotFound("{} '{}' is unknown; known are: {}", what, name,
+                 known.empty() ? "none" : known);
 }
 
 /// A profile's name without what Kubernetes' resources and nvidia-smi put
@@ -160,9 +157,7 @@ const MigProfile& DeviceSpec::FindMigProfile(
     if (EqualsIgnoringCase(profile.name, own)) return profile;
   }
   if (mig_profiles.empty()) {
-    throw Error(
-        ErrorCode::kNotFound,
-        fmt::format("MIG profile '{}': {} has no MIG", profile_name, name));
+    throw NotFound("MIG profile '{}': {} has no MIG", profile_name, name);
   }
   ThrowNotFound(("MIG profile of " + name).c_str(), profile_name, mig_profiles);
 }
@@ -184,11 +179,9 @@ double ContextModel::ContextMib(const DeviceSpec& device) const {
     const double more = FullSms(device, device.sms) - full_sms->second;
     return std::max(measured->second + context_mib_per_sm * more, 0.0);
   }
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format(
-          "environment '{}' has no context size for '{}' and no default \"*\"",
-          name, device.architecture));
+  throw InvalidArgument(
+      "environment '{}' has no context size for '{}' and no default \"*\"",
+      name, device.architecture);
 }
 
 double ContextModel::ContextSavedMib(const DeviceSpec& device, int sms) const {
@@ -217,11 +210,9 @@ void DeviceCatalog::RefuseTakenNames(const DeviceSpec& device,
   for (const std::string& name : NamesOf(device)) {
     const std::optional<std::size_t> index = IndexOf(name);
     if (!index || devices_[*index].name == device.name) continue;
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format(
-            "{}: device '{}' claims the name \"{}\", which belongs to '{}'",
-            origin, device.name, name, devices_[*index].name));
+    throw Corrupt(
+        "{}: device '{}' claims the name \"{}\", which belongs to '{}'", origin,
+        device.name, name, devices_[*index].name);
   }
 }
 
@@ -272,10 +263,10 @@ const DeviceSpec& DeviceCatalog::FindDevice(std::string_view name) const {
     const std::vector<std::string> near = NearDevices(name, devices_);
     hint = near.empty() ? "" : "; near: " + Joined(near);
   }
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("device '{}' is unknown{}; list all with `foretell "
-                          "devices`, add one with --device-file",
-                          name, hint));
+  throw NotFound(
+      "device '{}' is unknown{}; list all with `foretell devices`, add one "
+      "with --device-file",
+      name, hint);
 }
 
 void DeviceCatalog::KeepForHost(std::int64_t mib) {
@@ -296,7 +287,7 @@ const ContextModel& DeviceCatalog::FindContext(std::string_view name) const {
 
 const ContextModel& DeviceCatalog::DefaultContext() const {
   if (contexts_.empty()) {
-    throw Error(ErrorCode::kNotFound, "the catalogue has no environment");
+    throw NotFound("the catalogue has no environment");
   }
   return contexts_[default_context_];
 }

@@ -6,14 +6,12 @@
 // placements and the slices permit (one for a "+me" profile). The last one
 // means that a layout whose slots do not overlap and whose slices add up is
 // valid: instances need not be counted as well.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/device/read_device.h"
 
 namespace foretell::device {
@@ -29,11 +27,8 @@ struct Place {
   void Require(bool holds, const char* field, Value value, const char* relation,
                Expected expected) const {
     if (holds) return;
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: mig.profiles[{}] ('{}'): {} is {}, expected "
-                    "{} {}",
-                    origin, profile, name, field, value, relation, expected));
+    throw Corrupt("{}: mig.profiles[{}] ('{}'): {} is {}, expected {} {}",
+                  origin, profile, name, field, value, relation, expected);
   }
 };
 
@@ -66,10 +61,10 @@ int SlicesOfName(const std::string& name) {
 void CheckName(const MigProfile& profile, const Place& place) {
   const int slices = SlicesOfName(profile.name);
   if (slices < 0) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: mig.profiles[{}].name is \"{}\", expected a "
-                            "name such as \"1g.5gb\"",
-                            place.origin, place.profile, profile.name));
+    throw Corrupt(
+        "{}: mig.profiles[{}].name is \"{}\", expected a name such as "
+        "\"1g.5gb\"",
+        place.origin, place.profile, profile.name);
   }
   place.Require(profile.compute_slices == slices, "compute_slices",
                 profile.compute_slices, "as in its name", slices);

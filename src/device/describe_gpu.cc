@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/text.h"
 
 namespace foretell::device {
@@ -114,20 +114,18 @@ void RequireFacts(const SmiGpu& gpu, const GpuFacts& facts,
   if (kin == nullptr) {
     const bool is_stated =
         gpu.compute_capability > 0 || !gpu.architecture.empty();
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("'{}': {}", gpu.name,
-                    is_stated ? "no device of its architecture is known; "
-                                "docs/adding_a_device.md explains its file"
-                              : "its compute capability is not stated; add "
-                                "compute_cap to --query-gpu, or use "
-                                "nvidia-smi -q"));
+    throw InvalidArgument(
+        "'{}': {}", gpu.name,
+        is_stated ? "no device of its architecture is known; "
+                    "docs/adding_a_device.md explains its file"
+                  : "its compute capability is not stated; add compute_cap to "
+                    "--query-gpu, or use nvidia-smi -q");
   }
   if (missing.empty()) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("'{}': nvidia-smi does not state all that is needed; "
-                          "also give {} from its data sheet",
-                          gpu.name, Joined(missing)));
+  throw InvalidArgument(
+      "'{}': nvidia-smi does not state all that is needed; also give {} from "
+      "its data sheet",
+      gpu.name, Joined(missing));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/ignoring_case.h"
 #include "src/core/parse_number.h"
 
@@ -74,8 +74,7 @@ class Fields {
   }
 
   [[noreturn]] void Fail(std::size_t line, const std::string& what) const {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}:{}: {}", origin_, line, what));
+    throw Corrupt("{}:{}: {}", origin_, line, what);
   }
 
  private:

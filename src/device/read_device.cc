@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 
 #include "foretell/error.h"
 #include "src/core/document_kind.h"

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/name_table.h"
 #include "src/features/feature_table.h"
 
@@ -48,8 +48,7 @@ constexpr std::array<DeviceColumn, 6> kDeviceColumns = {{
 }};
 
 [[noreturn]] void RefuseInput(const ColumnKey& key, const std::string& what) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("input '{}' {}", ToString(key), what));
+  throw InvalidArgument("input '{}' {}", ToString(key), what);
 }
 
 double StaticInput(const ColumnKey& key, const InputSource& source) {
@@ -131,8 +130,7 @@ ColumnKey ParseColumnKey(std::string_view text) {
   if (key.source != ColumnSource::kSetting) return key;
   const std::size_t equals = key.key.find('=');
   if (equals == std::string::npos) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("input '{}' names no value", text));
+    throw Corrupt("input '{}' names no value", text);
   }
   key.value = key.key.substr(equals + 1);
   key.key.resize(equals);

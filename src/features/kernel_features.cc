@@ -6,15 +6,12 @@
 // which tensor-core kernels a library can use. A device enters by its peaks
 // and by what the kernel makes of them: bytes per L2, tiles per
 // multiprocessor, the balance of arithmetic and memory.
-
 #include "src/features/kernel_features.h"
-
-#include <fmt/core.h>
 
 #include <cmath>
 #include <cstddef>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/units.h"
 #include "src/cost/kernel_time.h"
 
@@ -116,9 +113,8 @@ double Encode(const KernelFeature& feature, const KernelFacts& facts) {
 
 void RequireFacts(const Machine& machine) {
   if (machine.device->l2_mib > 0) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("device {}: l2_mib is {:f}, expected more than 0",
-                          machine.device->name, machine.device->l2_mib));
+  throw InvalidArgument("device {}: l2_mib is {:f}, expected more than 0",
+                        machine.device->name, machine.device->l2_mib);
 }
 
 }  // namespace

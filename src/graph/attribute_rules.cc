@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/graph/attribute_table.h"
 #include "src/graph/text_quote.h"
@@ -145,8 +145,7 @@ class Check {
     constexpr std::size_t kLongest = 200;
     std::string given = AttributeText(value_);
     if (given.size() > kLongest) given.replace(kLongest, given.size(), "…");
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} is {}, expected {}", name_, given, expected));
+    throw InvalidArgument("{} is {}, expected {}", name_, given, expected);
   }
 
   /// A scalar has one dimension for PyTorch.

@@ -97,6 +97,29 @@ inline constexpr AttributeRule kOneFlag = {.form = kFlag};
 inline constexpr AttributeRule kCount = Between(0, kMaxElements);
 inline constexpr AttributeRule kPositive = Between(1, kMaxInt);
 
+/// Convolutions, and what cuts an image into their windows.
+inline constexpr std::string_view kConvolutions =
+    "_conv_depthwise2d _convolution _convolution_mode conv1d conv2d conv3d "
+    "conv_depthwise3d conv_transpose1d conv_transpose2d conv_transpose3d "
+    "convolution convolution_backward convolution_backward_overrideable "
+    "convolution_overrideable cudnn_convolution cudnn_convolution_add_relu "
+    "cudnn_convolution_relu cudnn_convolution_transpose miopen_convolution "
+    "miopen_convolution_add_relu miopen_convolution_relu "
+    "miopen_convolution_transpose miopen_depthwise_convolution "
+    "mkldnn_convolution slow_conv_dilated2d slow_conv_dilated3d "
+    "slow_conv_transpose2d slow_conv_transpose3d thnn_conv2d slow_conv3d "
+    "slow_conv3d_forward _slow_conv2d_forward _slow_conv2d_backward "
+    "_nnpack_spatial_convolution col2im im2col";
+/// Poolings with a stride and padding.
+inline constexpr std::string_view kPaddedPools =
+    "avg_pool1d avg_pool2d avg_pool2d_backward avg_pool3d "
+    "avg_pool3d_backward max_pool1d max_pool1d_with_indices max_pool2d "
+    "max_pool2d_backward max_pool2d_with_indices "
+    "max_pool2d_with_indices_backward max_pool3d max_pool3d_with_indices "
+    "max_pool3d_with_indices_backward mkldnn_max_pool2d "
+    "mkldnn_max_pool2d_backward mkldnn_max_pool3d mkldnn_max_pool3d_backward "
+    "quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d";
+
 }  // namespace attribute_rules
 
 /// Of kTimesAttribute, which a call of any operator may have.
@@ -169,30 +192,9 @@ inline constexpr AttributeRow kAttributeRows[] = {
      "normalized_shape",
      {.form = AttributeForm::kExtents, .most = kMaxElements}},
     // Convolutions and windows -------------------------------------------
-    {"_conv_depthwise2d _convolution _convolution_mode conv1d conv2d conv3d "
-     "conv_depthwise3d conv_transpose1d conv_transpose2d conv_transpose3d "
-     "convolution convolution_backward convolution_backward_overrideable "
-     "convolution_overrideable cudnn_convolution cudnn_convolution_add_relu "
-     "cudnn_convolution_relu cudnn_convolution_transpose miopen_convolution "
-     "miopen_convolution_add_relu miopen_convolution_relu "
-     "miopen_convolution_transpose miopen_depthwise_convolution "
-     "mkldnn_convolution slow_conv_dilated2d slow_conv_dilated3d "
-     "slow_conv_transpose2d slow_conv_transpose3d thnn_conv2d slow_conv3d "
-     "slow_conv3d_forward _slow_conv2d_forward _slow_conv2d_backward "
-     "_nnpack_spatial_convolution col2im im2col",
-     "stride dilation kernel_size", attribute_rules::PerSpatial(1)},
-    {"_conv_depthwise2d _convolution _convolution_mode conv1d conv2d conv3d "
-     "conv_depthwise3d conv_transpose1d conv_transpose2d conv_transpose3d "
-     "convolution convolution_backward convolution_backward_overrideable "
-     "convolution_overrideable cudnn_convolution cudnn_convolution_add_relu "
-     "cudnn_convolution_relu cudnn_convolution_transpose miopen_convolution "
-     "miopen_convolution_add_relu miopen_convolution_relu "
-     "miopen_convolution_transpose miopen_depthwise_convolution "
-     "mkldnn_convolution slow_conv_dilated2d slow_conv_dilated3d "
-     "slow_conv_transpose2d slow_conv_transpose3d thnn_conv2d slow_conv3d "
-     "slow_conv3d_forward _slow_conv2d_forward _slow_conv2d_backward "
-     "_nnpack_spatial_convolution col2im im2col",
-     "padding output_padding",
+    {attribute_rules::kConvolutions, "stride dilation kernel_size",
+     attribute_rules::PerSpatial(1)},
+    {attribute_rules::kConvolutions, "padding output_padding",
      {.form = AttributeForm::kIntegersOrText,
       .most = attribute_rules::kMaxInt,
       .fewest_items = 1,
@@ -225,22 +227,9 @@ inline constexpr AttributeRow kAttributeRows[] = {
      "mkldnn_max_pool3d_backward quantized_max_pool1d quantized_max_pool2d "
      "quantized_max_pool3d",
      "kernel_size dilation", attribute_rules::PerSpatial(1)},
-    {"avg_pool1d avg_pool2d avg_pool2d_backward avg_pool3d "
-     "avg_pool3d_backward max_pool1d max_pool1d_with_indices max_pool2d "
-     "max_pool2d_backward max_pool2d_with_indices "
-     "max_pool2d_with_indices_backward max_pool3d max_pool3d_with_indices "
-     "max_pool3d_with_indices_backward mkldnn_max_pool2d "
-     "mkldnn_max_pool2d_backward mkldnn_max_pool3d mkldnn_max_pool3d_backward "
-     "quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d",
-     "stride", attribute_rules::PerSpatial(1, 0)},
-    {"avg_pool1d avg_pool2d avg_pool2d_backward avg_pool3d "
-     "avg_pool3d_backward max_pool1d max_pool1d_with_indices max_pool2d "
-     "max_pool2d_backward max_pool2d_with_indices "
-     "max_pool2d_with_indices_backward max_pool3d max_pool3d_with_indices "
-     "max_pool3d_with_indices_backward mkldnn_max_pool2d "
-     "mkldnn_max_pool2d_backward mkldnn_max_pool3d mkldnn_max_pool3d_backward "
-     "quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d",
-     "padding", attribute_rules::PerSpatial(0)},
+    {attribute_rules::kPaddedPools, "stride",
+     attribute_rules::PerSpatial(1, 0)},
+    {attribute_rules::kPaddedPools, "padding", attribute_rules::PerSpatial(0)},
     {"_adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_avg_pool1d "
      "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
      "adaptive_max_pool2d adaptive_max_pool3d fractional_max_pool2d "

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <string>
 
-#include "foretell/error.h"
 #include "src/core/checked.h"
+#include "src/core/failure.h"
 #include "src/graph/attributes.h"
 #include "src/graph/limits.h"
 #include "src/graph/macs.h"
@@ -62,10 +62,6 @@ void SetTimeBatchChannel(Convolution& result) {
   result.positions_out = At(result.output->shape, 0);
 }
 
-[[noreturn]] void RefuseConvolution(const std::string& message) {
-  throw Error(ErrorCode::kInvalidArgument, message);
-}
-
 /// Images, with or without their batch, and a weight of as many dimensions.
 void RequireRanks(const Convolution& convolution) {
   const std::size_t input = convolution.input->shape.size();
@@ -73,10 +69,10 @@ void RequireRanks(const Convolution& convolution) {
   const std::size_t weight = convolution.weight->shape.size();
   const bool fits = input + 1 >= weight && input <= weight && input > 0;
   if (fits && output == input) return;
-  RefuseConvolution(fmt::format(
+  throw InvalidArgument(
       "a weight of rank {} has an input of rank {} and a result of rank {}, "
       "expected the same or one less",
-      weight, input, output));
+      weight, input, output);
 }
 
 /// Product of sizes of which none is 0, so that it does not hide the others.
@@ -84,9 +80,8 @@ std::int64_t ElementsOf(std::array<std::int64_t, 3> sizes) {
   for (std::int64_t& size : sizes) size = std::max<std::int64_t>(1, size);
   const std::optional<std::int64_t> product = CheckedProduct(sizes);
   if (product && *product <= kMaxElements) return *product;
-  RefuseConvolution(
-      fmt::format("a convolution of [{}] has more than 2^56 elements",
-                  fmt::join(sizes, ", ")));
+  throw InvalidArgument("a convolution of [{}] has more than 2^56 elements",
+                        fmt::join(sizes, ", "));
 }
 
 /// Requires that every product of sizes that a reader forms fits int64.

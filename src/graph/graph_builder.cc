@@ -6,6 +6,7 @@
 #include "foretell/error.h"
 #include "foretell/graph.h"
 #include "src/core/checked.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/graph/attribute_rules.h"
 #include "src/graph/limits.h"
@@ -15,24 +16,20 @@
 namespace foretell {
 namespace {
 
-[[noreturn]] void RefuseToBuild(const std::string& message) {
-  throw Error(ErrorCode::kInvalidArgument, message);
-}
-
 /// `user` names what uses the id, and is called only if the id does not exist.
 template <typename User>
 void CheckId(std::int32_t id, std::size_t count, std::string_view what,
              const User& user) {
   if (id >= 0 && static_cast<std::size_t>(id) < count) return;
-  RefuseToBuild(fmt::format("{}: {} {} does not exist, the graph has {}",
-                            user(), what, id, count));
+  throw InvalidArgument("{}: {} {} does not exist, the graph has {}", user(),
+                        what, id, count);
 }
 
 void CheckStorageBytes(StorageId id, const std::string& label,
                        std::int64_t bytes) {
   if (bytes >= 0 && bytes <= kMaxTotalBytes) return;
-  RefuseToBuild(fmt::format("storage {} ('{}') has {}, expected 0 to 2^60", id,
-                            label, Counted(bytes, "byte")));
+  throw InvalidArgument("storage {} ('{}') has {}, expected 0 to 2^60", id,
+                        label, Counted(bytes, "byte"));
 }
 
 /// `target` without "aten::" and overload.
@@ -100,7 +97,8 @@ std::int64_t CountParameterElements(const OperatorGraph& graph) {
     if (graph.storage(value.storage).role != TensorRole::kParameter) continue;
     total += value.type.NumElements();
     if (total > kMaxTotalBytes) {
-      RefuseToBuild("all parameters have more than 2^60 elements together");
+      throw InvalidArgument(
+          "all parameters have more than 2^60 elements together");
     }
   }
   return total;
@@ -124,18 +122,18 @@ void Complete(const OperatorGraph& graph, Node& node,
 
 GraphBuilder::GraphBuilder(GraphInfo info) {
   if (info.batch < 0 || info.batch > kMaxElements) {
-    RefuseToBuild(fmt::format("graph '{}': the batch is {}, expected 0 to 2^56",
-                              info.name, info.batch));
+    throw InvalidArgument("graph '{}': the batch is {}, expected 0 to 2^56",
+                          info.name, info.batch);
   }
   const DType autocast = info.autocast.value_or(DType::kF16);
   if (!IsHalf(autocast)) {
-    RefuseToBuild(
-        fmt::format("graph '{}': autocast is to {}, expected f16 or bf16",
-                    info.name, DTypeName(autocast)));
+    throw InvalidArgument("graph '{}': autocast is to {}, expected f16 or bf16",
+                          info.name, DTypeName(autocast));
   }
   if (info.grad_mode && info.mode == Mode::kTraining) {
-    RefuseToBuild("graph '" + info.name +
-                  "': grad mode applies to inference; training always records");
+    throw InvalidArgument(
+        "graph '{}': grad mode applies to inference; training always records",
+        info.name);
   }
   graph_.info_ = std::move(info);
 }
@@ -168,8 +166,9 @@ ValueId GraphBuilder::AddValue(Value value) {
   CheckStrides(value);
   CheckId(value.storage, graph_.storages_.size(), "storage",
           [&name] { return "tensor '" + name + "'"; });
-  if (!names_.insert(name).second)
-    RefuseToBuild("two tensors are called '" + name + "'");
+  if (!names_.insert(name).second) {
+    throw InvalidArgument("two tensors are called '{}'", name);
+  }
   std::string& label =
       graph_.storages_[static_cast<std::size_t>(value.storage)].label;
   if (label.empty()) label = name;
@@ -201,8 +200,9 @@ Node GraphBuilder::MakeNode(NodeSpec spec, const Describe& describe) const {
             .inputs = std::move(spec.inputs),
             .outputs = {},
             .attributes = std::move(spec.attributes)};
-  if (node.target.empty())
-    RefuseToBuild(describe(node) + " has no operator name");
+  if (node.target.empty()) {
+    throw InvalidArgument("{} has no operator name", describe(node));
+  }
   for (const ValueId input : node.inputs) {
     CheckId(input, graph_.values_.size(), "input value",
             [&] { return describe(node); });
@@ -250,8 +250,8 @@ void GraphBuilder::AddCall(NodeId node, NodeSpec spec,
     CheckId(result, graph_.values_.size(), "result",
             [&] { return describe(call); });
     if (graph_.value(result).producer == node) continue;
-    RefuseToBuild(fmt::format("{}: '{}' is not a tensor of that node",
-                              describe(call), graph_.value(result).name));
+    throw InvalidArgument("{}: '{}' is not a tensor of that node",
+                          describe(call), graph_.value(result).name);
   }
   call.outputs = std::move(results);
   caller.calls.push_back(std::move(call));
@@ -284,9 +284,9 @@ void GraphBuilder::MarkInput(ValueId value) {
   CheckId(value, graph_.values_.size(), "value", [] { return "MarkInput"; });
   const Value& marked = graph_.value(value);
   if (marked.producer != kNone) {
-    RefuseToBuild(
-        fmt::format("input '{}' is the result of {}", marked.name,
-                    Describe(graph_.node(marked.producer), marked.producer)));
+    throw InvalidArgument(
+        "input '{}' is the result of {}", marked.name,
+        Describe(graph_.node(marked.producer), marked.producer));
   }
   graph_.inputs_.push_back(value);
 }
@@ -298,18 +298,16 @@ void GraphBuilder::MarkOutput(ValueId value) {
 
 void GraphBuilder::SetParameterElements(std::int64_t elements) {
   if (elements < 0 || elements > kMaxTotalBytes) {
-    RefuseToBuild(fmt::format(
-        "the number of parameter elements is {}, expected 0 to 2^60",
-        elements));
+    throw InvalidArgument(
+        "the number of parameter elements is {}, expected 0 to 2^60", elements);
   }
   parameter_elements_ = elements;
 }
 
 void GraphBuilder::DeriveLifetimes() {
   if (!graph_.events_.empty()) {
-    RefuseToBuild(
-        fmt::format("DeriveLifetimes: the graph already has {} events",
-                    graph_.events_.size()));
+    throw InvalidArgument("DeriveLifetimes: the graph already has {} events",
+                          graph_.events_.size());
   }
   const std::vector<Life> lives = LivesOf(graph_);
   const std::size_t nodes = graph_.nodes_.size();

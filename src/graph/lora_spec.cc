@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "foretell/error.h"
 #include "foretell/lora.h"
+#include "src/core/failure.h"
 #include "src/core/name_table.h"
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
@@ -14,6 +14,10 @@ namespace foretell {
 namespace {
 
 constexpr NameTable<3> kBiasNames = {"none", "all", "lora_only"};
+/// In the order of AdapterMethod.
+constexpr NameTable<10> kMethodNames = {"lora",    "ia3",   "vera", "loha",
+                                        "lokr",    "oft",   "boft", "prompt",
+                                        "ptuning", "prefix"};
 
 template <typename T>
 bool Assign(const std::optional<T>& value, T& field) {
@@ -21,8 +25,10 @@ bool Assign(const std::optional<T>& value, T& field) {
   return value.has_value();
 }
 
-bool ReadRank(std::string_view value, LoraSpec& spec) {
-  return Assign(ParseNumber<int>(value), spec.rank) && spec.rank >= 1;
+/// A whole number from 1.
+template <int LoraSpec::*field>
+bool ReadCount(std::string_view value, LoraSpec& spec) {
+  return Assign(ParseNumber<int>(value), spec.*field) && spec.*field >= 1;
 }
 
 bool ReadDropout(std::string_view value, LoraSpec& spec) {
@@ -48,7 +54,7 @@ struct LoraKey {
 };
 
 constexpr LoraKey kLoraKeys[] = {
-    {"r=16", &ReadRank},
+    {"r=16", &ReadCount<&LoraSpec::rank>},
     {"targets=q_proj|v_proj",
      [](std::string_view value, LoraSpec& spec) {
        spec.targets = value;
@@ -73,6 +79,15 @@ constexpr LoraKey kLoraKeys[] = {
     {"dora", [](std::string_view, LoraSpec& spec) { return spec.dora = true; }},
     {"rslora", [](std::string_view, LoraSpec&) { return true; }},
     {"kbit", [](std::string_view, LoraSpec& spec) { return spec.kbit = true; }},
+    {"method=loha",
+     [](std::string_view value, LoraSpec& spec) {
+       return Assign(FindIn<AdapterMethod>(kMethodNames, value), spec.method);
+     }},
+    {"block=32", &ReadCount<&LoraSpec::block>},
+    {"factor=8", &ReadCount<&LoraSpec::factor>},
+    {"tokens=20", &ReadCount<&LoraSpec::tokens>},
+    {"hidden=1024", &ReadCount<&LoraSpec::hidden>},
+    {"both", [](std::string_view, LoraSpec& spec) { return spec.both = true; }},
     {"vera", &ReadMethod<AdapterMethod::kVera>},
     {"ia3", &ReadMethod<AdapterMethod::kIa3>},
     {"feedforward=down_proj",
@@ -121,18 +136,65 @@ bool ReadWord(std::string_view word, LoraSpec& spec) {
   return row->read(has_value ? word.substr(key.size() + 1) : "", spec);
 }
 
+bool Rotates(const LoraSpec& spec) {
+  return spec.method == AdapterMethod::kOft ||
+         spec.method == AdapterMethod::kBoft;
+}
+
+/// Why rank and block do not fit the method; empty if they do.
+std::string_view RankMisfitOf(const LoraSpec& spec) {
+  if (spec.method == AdapterMethod::kIa3) {
+    return spec.rank > 0 ? "ia3 has no r" : "";
+  }
+  if (Rotates(spec)) {
+    const bool has_one = (spec.rank == 0) != (spec.block == 0);
+    return has_one ? ""
+                   : "oft and boft have either r, blocks, or block, a size";
+  }
+  return spec.rank == 0 ? "r is missing" : "";
+}
+
+/// The same of virtual tokens, which have nothing of an adapter's layers.
+std::string_view TokensMisfitOf(const LoraSpec& spec) {
+  const LoraSpec allowed = {.type = spec.type,
+                            .save = spec.save,
+                            .kbit = spec.kbit,
+                            .method = spec.method,
+                            .tokens = spec.tokens,
+                            .hidden = spec.hidden};
+  if (spec.method < AdapterMethod::kPrompt) {
+    return "tokens needs prompt, ptuning or prefix";
+  }
+  if (spec != allowed) {
+    return "virtual tokens have no key except hidden, type, save and kbit";
+  }
+  return spec.hidden > 0 && spec.method == AdapterMethod::kPrompt
+             ? "hidden needs ptuning or prefix"
+             : "";
+}
+
 /// Why the keys do not fit together; empty if they do.
 std::string_view MisfitOf(const LoraSpec& spec) {
-  const bool is_ia3 = spec.method == AdapterMethod::kIa3;
+  using enum AdapterMethod;
+  const bool has_dropout = spec.method == kLora || spec.method == kVera;
+  if (spec.tokens > 0) return TokensMisfitOf(spec);
+  if (spec.method >= kPrompt) return "tokens is missing";
+  if (spec.hidden > 0) return "hidden needs ptuning or prefix";
   if (spec.targets.empty()) return "targets is missing";
-  if (is_ia3 && spec.rank > 0) return "ia3 has no r";
-  if (!is_ia3 && spec.rank == 0) return "r is missing";
-  if (is_ia3 && (spec.dropout > 0 || spec.bias != TrainedBiases::kNoBias)) {
-    return "ia3 has neither dropout nor bias";
+  const std::string_view misfit = RankMisfitOf(spec);
+  if (!misfit.empty()) return misfit;
+  if (!has_dropout && spec.dropout > 0)
+    return "only lora and vera have dropout";
+  if (!has_dropout && !Rotates(spec) && spec.bias != TrainedBiases::kNoBias) {
+    return "ia3, loha and lokr have no bias";
   }
-  if (!is_ia3 && !spec.feedforward.empty()) return "feedforward needs ia3";
-  if (spec.dora && spec.method != AdapterMethod::kLora) {
-    return "ia3 and vera have no dora";
+  if (spec.method != kIa3 && !spec.feedforward.empty()) {
+    return "feedforward needs ia3";
+  }
+  if (spec.dora && spec.method != kLora) return "only lora has dora";
+  if (!Rotates(spec) && spec.block > 0) return "block needs oft or boft";
+  if (spec.method != kLoKr && (spec.factor > 0 || spec.both)) {
+    return "factor and both need lokr";
   }
   return "";
 }
@@ -142,32 +204,45 @@ std::string_view MisfitOf(const LoraSpec& spec) {
   std::vector<std::string> keys;
   for (const LoraKey& key : kLoraKeys) keys.emplace_back(key.usage);
   keys.erase(keys.begin(), keys.begin() + 2);
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} '{}': {}; expected r=16,targets=q_proj|v_proj, a "
-                          "rank from 1 and a regular expression, and any of {}",
-                          flag, text, problem, Joined(keys)));
+  throw InvalidArgument(
+      "{} '{}': {}; expected r=16,targets=q_proj|v_proj, a rank from 1 and a "
+      "regular expression, and any of {}",
+      flag, text, problem, Joined(keys));
 }
 
 }  // namespace
 
 std::string ToString(const LoraSpec& spec) {
-  if (spec == LoraSpec{}) return "";
-  std::string text = spec.rank == 0 ? "" : fmt::format("r={},", spec.rank);
-  text += "targets=" + spec.targets;
-  if (spec.dropout > 0) text += fmt::format(",dropout={}", spec.dropout);
-  if (spec.type != DType::kF32) {
-    text += fmt::format(",type={}", DTypeName(spec.type));
-  }
-  if (!spec.save.empty()) text += ",save=" + spec.save;
+  std::vector<std::string> words;
+  const auto add = [&words](std::string_view key, const auto& value) {
+    words.push_back(fmt::format("{}={}", key, value));
+  };
+  const auto add_count = [&](std::string_view key, int count) {
+    if (count > 0) add(key, count);
+  };
+  add_count("r", spec.rank);
+  if (!spec.targets.empty()) add("targets", spec.targets);
+  if (spec.dropout > 0) add("dropout", spec.dropout);
+  if (spec.type != DType::kF32) add("type", DTypeName(spec.type));
+  if (!spec.save.empty()) add("save", spec.save);
   if (spec.bias != TrainedBiases::kNoBias) {
-    text += fmt::format(",bias={}", NameIn(kBiasNames, spec.bias));
+    add("bias", NameIn(kBiasNames, spec.bias));
   }
-  if (spec.dora) text += ",dora";
-  if (spec.kbit) text += ",kbit";
-  if (spec.method == AdapterMethod::kVera) text += ",vera";
-  if (spec.method == AdapterMethod::kIa3) text += ",ia3";
-  if (!spec.feedforward.empty()) text += ",feedforward=" + spec.feedforward;
-  return text;
+  if (spec.dora) words.emplace_back("dora");
+  if (spec.kbit) words.emplace_back("kbit");
+  const std::string_view method = NameIn(kMethodNames, spec.method);
+  if (method == "vera" || method == "ia3") {
+    words.emplace_back(method);
+  } else if (method != "lora") {
+    add("method", method);
+  }
+  if (!spec.feedforward.empty()) add("feedforward", spec.feedforward);
+  add_count("block", spec.block);
+  add_count("factor", spec.factor);
+  if (spec.both) words.emplace_back("both");
+  add_count("tokens", spec.tokens);
+  add_count("hidden", spec.hidden);
+  return Joined(words, ",");
 }
 
 LoraSpec ParseLora(std::string_view flag, std::string_view text) {

@@ -17,13 +17,10 @@
 // operator forms dV, dP, dQ and dK (twice the forward) and the first product
 // once more, because the forward pass does not keep it: 2 * B*H*L*S*(E + Ev) +
 // B*H*L*S*E. A recurrent layer's backward operator costs two forwards.
-
 #include "src/graph/macs.h"
 
-#include <fmt/core.h>
-
-#include "foretell/error.h"
 #include "src/core/checked.h"
+#include "src/core/failure.h"
 #include "src/graph/attributes.h"
 #include "src/graph/convolution.h"
 #include "src/graph/trilinear.h"
@@ -36,8 +33,8 @@ namespace {
 std::int64_t ConvolutionMacs(const OperatorGraph& graph, const Node& node) {
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
   if (!convolution) {
-    throw Error(ErrorCode::kInvalidArgument,
-                node.target + " has a weight of fewer than two dimensions");
+    throw InvalidArgument("{} has a weight of fewer than two dimensions",
+                          node.target);
   }
   if (!convolution->backward) return convolution->PassMacs();
   const WantedGradients wanted = WantedGradientsOf(node);
@@ -103,9 +100,8 @@ std::int64_t TrilinearMacs(const Operands& op) {
   const auto extents = TrilinearExtents(
       op.node(), {op.InputShape(0), op.InputShape(1), op.InputShape(2)});
   if (!extents) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "_trilinear is expanded along dimensions that do not fit its "
-                "operands");
+    throw InvalidArgument(
+        "_trilinear is expanded along dimensions that do not fit its operands");
   }
   std::int64_t macs = 1;
   for (const std::int64_t extent : *extents) macs = MulMacs(macs, extent);
@@ -160,8 +156,7 @@ std::int64_t MatmulMacs(const Operands& op) {
 std::int64_t EinsumNodeMacs(const Operands& op) {
   const std::string_view equation = TextOf(op.node(), "equation");
   if (equation.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "einsum has no attribute 'equation'");
+    throw InvalidArgument("einsum has no attribute 'equation'");
   }
   std::vector<Shape> shapes;
   for (std::size_t i = 0; i < op.num_inputs(); ++i) {
@@ -191,15 +186,13 @@ constexpr MacRule kMacRules[] = {
 std::int64_t MulMacs(std::int64_t a, std::int64_t b) {
   const std::optional<std::int64_t> product = CheckedMul(a, b);
   if (product) return *product;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("multiply-accumulates exceed int64: {} * {}", a, b));
+  throw InvalidArgument("multiply-accumulates exceed int64: {} * {}", a, b);
 }
 
 std::int64_t AddMacs(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("multiply-accumulates exceed int64: {} + {}", a, b));
+  throw InvalidArgument("multiply-accumulates exceed int64: {} + {}", a, b);
 }
 
 std::int64_t CountMacs(const OperatorGraph& graph, const Node& node) {

@@ -4,15 +4,12 @@
 // the product of the sizes of all indices that appear in either; an index stays
 // afterwards when a later operand or the result needs it. Dimensions under an
 // ellipsis are indices of their own, aligned at the right end.
-
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <bitset>
 #include <string>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/graph/macs.h"
 
 namespace foretell {
@@ -25,11 +22,6 @@ constexpr std::size_t kMaxIndices = kFirstEllipsis + 64;
 
 using IndexSet = std::bitset<kMaxIndices>;
 using IndexSizes = std::array<std::int64_t, kMaxIndices>;
-
-[[noreturn]] void Refuse(std::string_view equation, const std::string& why) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("einsum '{}': {}", equation, why));
-}
 
 std::string WithoutBlanks(std::string_view equation) {
   std::string text(equation);
@@ -59,7 +51,8 @@ std::vector<std::size_t> Indices(std::string_view equation,
   const std::size_t dots = term.find("...");
   const std::size_t letters = term.size() - (dots == std::string::npos ? 0 : 3);
   if (rank < letters || (dots == std::string::npos && rank != letters)) {
-    Refuse(equation, fmt::format("operand '{}' has rank {}", term, rank));
+    throw InvalidArgument("einsum '{}': operand '{}' has rank {}", equation,
+                          term, rank);
   }
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < term.size(); ++i) {
@@ -71,7 +64,7 @@ std::vector<std::size_t> Indices(std::string_view equation,
     } else if (IsLetter(term[i])) {
       indices.push_back(static_cast<unsigned char>(term[i]));
     } else {
-      Refuse(equation, fmt::format("unexpected '{}'", term[i]));
+      throw InvalidArgument("einsum '{}': unexpected '{}'", equation, term[i]);
     }
   }
   return indices;
@@ -84,11 +77,14 @@ IndexSet Merge(std::string_view equation, const std::string& term,
       Indices(equation, term, shape.size());
   IndexSet set;
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    if (indices[i] >= kMaxIndices) Refuse(equation, "rank exceeds 64");
+    if (indices[i] >= kMaxIndices) {
+      throw InvalidArgument("einsum '{}': rank exceeds 64", equation);
+    }
     std::int64_t& size = sizes[indices[i]];
     if (size > 1 && shape[i] > 1 && size != shape[i]) {
-      Refuse(equation, fmt::format("an index of '{}' has size {}, earlier {}",
-                                   term, shape[i], size));
+      throw InvalidArgument(
+          "einsum '{}': an index of '{}' has size {}, earlier {}", equation,
+          term, shape[i], size);
     }
     if (size < 0 || size == 1) size = shape[i];
     set.set(indices[i]);
@@ -134,8 +130,8 @@ std::int64_t EinsumMacs(std::string_view equation,
   const std::string left = text.substr(0, text.find("->"));
   const std::vector<std::string> terms = SplitAt(left, ',');
   if (terms.size() != shapes.size()) {
-    Refuse(equation, fmt::format("names {} operands, the operator has {}",
-                                 terms.size(), shapes.size()));
+    throw InvalidArgument("einsum '{}': names {} operands, the operator has {}",
+                          equation, terms.size(), shapes.size());
   }
   IndexSizes sizes;
   sizes.fill(-1);

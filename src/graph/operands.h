@@ -1,13 +1,11 @@
 #pragma once
 
-#include <fmt/core.h>
-
 #include <cstddef>
 #include <string>
 #include <vector>
 
-#include "foretell/error.h"
 #include "foretell/graph.h"
+#include "src/core/failure.h"
 #include "src/graph/strides.h"
 
 namespace foretell {
@@ -39,9 +37,8 @@ class Operands {
   const TensorType& Get(const std::vector<ValueId>& ids, std::size_t index,
                         const char* what) const {
     if (index < ids.size()) return graph_.value(ids[index]).type;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} has {} {}, expected at least {}", node_.target,
-                            ids.size(), what, index + 1));
+    throw InvalidArgument("{} has {} {}, expected at least {}", node_.target,
+                          ids.size(), what, index + 1);
   }
 
   const OperatorGraph& graph_;

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "foretell/error.h"
 #include "foretell/parallel.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
 
 namespace foretell {
@@ -60,6 +60,7 @@ constexpr ParallelSwitch kParallelSwitches[] = {
     {"bucket-view", &HasBuckets, &ParallelSpec::bucket_view},
     {"vocabulary", &HasVocabulary, &ParallelSpec::vocabulary},
     {"fp32-shards", &IsFsdp, &ParallelSpec::float_shards},
+    {"cpu-offload", &IsFsdp, &ParallelSpec::cpu_offload},
     {"reentrant", &IsFsdp1, &ParallelSpec::reentrant},
     {"orig-params", &IsFsdp1, &ParallelSpec::orig_params}};
 
@@ -218,6 +219,7 @@ void CopyDataOptions(const ParallelSpec& from, ParallelSpec& to) {
   to.reduce = from.reduce;
   to.reentrant = from.reentrant;
   to.orig_params = from.orig_params;
+  to.cpu_offload = from.cpu_offload;
 }
 
 /// One plan, or one of a group and one of groups with a plus between them.
@@ -287,19 +289,17 @@ std::string ToString(const ParallelSpec& spec) {
 ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
   if (std::optional<ParallelSpec> spec = ReadPlans(text))
     return *std::move(spec);
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N, "
-                  "fsdp1:N, hsdp:MxN, hsdp1:MxN, tp:N or pp:N with 2 to {} "
-                  "GPUs; optionally, ddp and zero1 with ',bucket-view', tp "
-                  "with ',vocabulary', zero2, fsdp, fsdp1, hsdp and hsdp1 with "
-                  "',blocks=PATH', all of these but zero2 with ',fp32-shards' "
-                  "and ',reduce=fp32', bf16 or fp16, fsdp1 and hsdp1 with "
-                  "',reentrant' and ',orig-params', pp with "
-                  "',schedule={}|{}|{}2', ',microbatches=8' and "
-                  "',split=PATH:PATH'; then, tp and pp with '+ddp:N', tp with "
-                  "'+' and a plan that has blocks",
-                  flag, text, kMostGpus, k1F1B, kGpipe, kInterleaved));
+  throw InvalidArgument(
+      "{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N, fsdp1:N, hsdp:MxN, "
+      "hsdp1:MxN, tp:N or pp:N with 2 to {} GPUs; optionally, ddp and zero1 "
+      "with ',bucket-view', tp with ',vocabulary', zero2, fsdp, fsdp1, hsdp "
+      "and hsdp1 with ',blocks=PATH', all of these but zero2 with "
+      "',fp32-shards', ',cpu-offload' and ',reduce=fp32', bf16 or fp16, fsdp1 "
+      "and hsdp1 with "
+      "',reentrant' and ',orig-params', pp with ',schedule={}|{}|{}2', "
+      "',microbatches=8' and ',split=PATH:PATH'; then, tp and pp with "
+      "'+ddp:N', tp with '+' and a plan that has blocks",
+      flag, text, kMostGpus, k1F1B, kGpipe, kInterleaved);
 }
 
 }  // namespace foretell

@@ -4,8 +4,8 @@
 #include <array>
 #include <optional>
 
-#include "foretell/error.h"
 #include "foretell/quantize.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
 
 namespace foretell {
@@ -93,12 +93,11 @@ std::string ToString(const QuantizeSpec& spec) {
 
 QuantizeSpec ParseQuantize(std::string_view flag, std::string_view text) {
   if (const auto spec = ReadQuantize(text)) return *spec;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} '{}': expected nf4, fp4, int8, gptq:4, gptq:8, "
-                          "awq:4 or fp8; behind nf4 and fp4 ',double' or "
-                          "',keep-input', behind gptq and awq ',group=128', "
-                          "and last ',skip=PATTERN'",
-                          flag, text));
+  throw InvalidArgument(
+      "{} '{}': expected nf4, fp4, int8, gptq:4, gptq:8, awq:4 or fp8; behind "
+      "nf4 and fp4 ',double' or ',keep-input', behind gptq and awq "
+      "',group=128', and last ',skip=PATTERN'",
+      flag, text);
 }
 
 }  // namespace foretell

@@ -6,7 +6,6 @@
 // block's Python code would do apart from its operators. The interpreter of
 // torch.export's files runs checkpoints that a file has (frontends/exported/
 // checkpoint.cc); tests/program/recompute_test.cc compares the two.
-
 #include "src/graph/recompute_blocks.h"
 
 #include <fmt/core.h>
@@ -17,7 +16,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/graph/copy_calls.h"
 #include "src/graph/recompute_plan.h"
 #include "src/graph/recompute_spec.h"
@@ -314,10 +313,9 @@ OperatorGraph RecomputeBlocks(const OperatorGraph& graph,
     }
   }
   if (best) return *std::move(best);
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("no block '{}' keeps a tensor that could be recomputed; {}",
-                  blocks, SomePath(graph)));
+  throw InvalidArgument(
+      "no block '{}' keeps a tensor that could be recomputed; {}", blocks,
+      SomePath(graph));
 }
 
 }  // namespace foretell

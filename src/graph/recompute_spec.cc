@@ -3,10 +3,7 @@
 // whose number, from 1, n divides). The operators of `save` are those that
 // policies of create_selective_checkpoint_contexts name, as torchtitan's list
 // `op` does.
-
 #include "src/graph/recompute_spec.h"
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>
@@ -15,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
 
 namespace foretell {
@@ -90,10 +87,10 @@ KeptResults ParseKept(std::string_view word, std::string_view text) {
   if (row != std::end(kKeptRows)) {
     return {.is_kept = row->is_kept, .every = every};
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--recompute {}: save has '{}', expected mm, addmm, "
-                          "bmm, sdpa or conv, separated by |",
-                          text, word));
+  throw InvalidArgument(
+      "--recompute {}: save has '{}', expected mm, addmm, bmm, sdpa or conv, "
+      "separated by |",
+      text, word);
 }
 
 /// Of the blocks that `all` finds, each `every`-th.
@@ -128,16 +125,16 @@ RecomputeSpec ParseRecompute(std::string_view text) {
     }
   }
   if (spec.reentrant && !spec.kept.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--recompute {}: PyTorch keeps results of chosen "
-                            "operators only with use_reentrant=False",
-                            text));
+    throw InvalidArgument(
+        "--recompute {}: PyTorch keeps results of chosen operators only with "
+        "use_reentrant=False",
+        text);
   }
   if (!spec.blocks.empty()) return spec;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--recompute {}: names no blocks; expected a path, "
-                          "e.g. blocks.*, or auto",
-                          text));
+  throw InvalidArgument(
+      "--recompute {}: names no blocks; expected a path, e.g. blocks.*, or "
+      "auto",
+      text);
 }
 
 BlockOf BlocksOf(const RecomputeSpec& spec, int level) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/core/failure.h"
 #include "src/graph/copy_calls.h"
 #include "src/graph/recompute_plan.h"
 
@@ -214,6 +215,25 @@ std::optional<OperatorGraph> RepeatRun(const OperatorGraph& graph,
   Partners partners = PairRuns(graph, run);
   if (!IsSteady(graph, run, partners)) return std::nullopt;
   return Repeater(graph, run, std::move(partners)).Repeat(times);
+}
+
+OperatorGraph AddBatches(const OperatorGraph& graph, const RepeatedRun& run,
+                         int batches) {
+  constexpr std::int64_t kMostNodes = 2'000'000;
+  const int further = batches - kTracedBatches;
+  const std::int64_t each = run.end - run.last;
+  if (each * further > kMostNodes) {
+    throw Unsupported(
+        "--accumulate {} makes {} operators of {} for each batch, at most {} "
+        "are predicted; the memory is that of --accumulate {}",
+        batches, each * further, each, kMostNodes, kTracedBatches);
+  }
+  std::optional<OperatorGraph> repeated = RepeatRun(graph, run, further);
+  if (repeated) return *std::move(repeated);
+  throw Unsupported(
+      "--accumulate {}: the operators of a batch are not those of the one "
+      "before; the largest that is predicted is --accumulate {}",
+      batches, kTracedBatches);
 }
 
 }  // namespace foretell

@@ -6,6 +6,11 @@
 
 namespace foretell {
 
+/// Batches of gradient accumulation that a graph has before AddBatches: the
+/// first makes the gradients, the second ends what the first has left (its
+/// results, for one), and every further one is like the third.
+inline constexpr int kTracedBatches = 3;
+
 /// Two consecutive runs of the same operators: from `previous` to before
 /// `last`, and from `last` to before `end`.
 struct RepeatedRun {
@@ -23,5 +28,11 @@ struct RepeatedRun {
 /// memory are linear in the result.
 std::optional<OperatorGraph> RepeatRun(const OperatorGraph& graph,
                                        const RepeatedRun& run, int times);
+
+/// `graph`, which has kTracedBatches batches of which `run` has the last two,
+/// with `batches` of them. Throws Error(kUnsupported) if batches differ, or
+/// have too many operators together.
+OperatorGraph AddBatches(const OperatorGraph& graph, const RepeatedRun& run,
+                         int batches);
 
 }  // namespace foretell

@@ -13,7 +13,8 @@ namespace {
 
 constexpr NameTable<4> kRuntimeNames = {"eager", "compile", "onnxruntime",
                                         "tensorrt"};
-constexpr NameTable<4> kLevelNames = {"disabled", "basic", "extended", "all"};
+constexpr NameTable<5> kLevelNames = {"disabled", "basic", "extended", "all",
+                                      "transformers"};
 constexpr NameTable<3> kSearchNames = {"exhaustive", "heuristic", "default"};
 
 constexpr std::string_view kBudgetKey = "budget=";
@@ -113,10 +114,31 @@ RuntimeSpec ParseRuntime(std::string_view flag, std::string_view text) {
       fmt::format("{} '{}': expected eager, compile, onnxruntime or tensorrt; "
                   "behind compile ',reduce-overhead', ',max-autotune', "
                   "',max-autotune-no-cudagraphs' or ',budget=0.5' (0 to 1), "
-                  "behind onnxruntime ',level=disabled|basic|extended|all', "
+                  "behind onnxruntime "
+                  "',level=disabled|basic|extended|all|transformers', "
                   "',search=exhaustive|heuristic|default' or ',arena=exact', "
                   "behind tensorrt ',int8' or ',sparse'",
                   flag, text));
+}
+
+std::vector<RuntimeSpec> ParseRuntimes(std::string_view flag,
+                                       std::string_view text) {
+  std::vector<std::string> texts;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    const std::string word(text.substr(start, comma - start));
+    if (texts.empty() || FindIn<Runtime>(kRuntimeNames, word)) {
+      texts.push_back(word);
+    } else {
+      texts.back() += "," + word;
+    }
+    start = comma + 1;
+  }
+  std::vector<RuntimeSpec> specs;
+  for (const std::string& one : texts) {
+    specs.push_back(ParseRuntime(flag, one));
+  }
+  return specs;
 }
 
 }  // namespace foretell

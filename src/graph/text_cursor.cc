@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
 #include "src/graph/text_quote.h"
 
@@ -179,9 +179,7 @@ void TextCursor::Fail(const std::string& message) const {
   const std::size_t line =
       1 + static_cast<std::size_t>(std::ranges::count(before, '\n'));
   const std::size_t line_start = before.rfind('\n') + 1;
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{}:{}:{}: {}", origin_, line, mark_ - line_start + 1,
-                          message));
+  throw Corrupt("{}:{}:{}: {}", origin_, line, mark_ - line_start + 1, message);
 }
 
 void TextCursor::Expected(std::string_view what) {

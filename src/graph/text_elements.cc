@@ -1,7 +1,5 @@
 #include "src/graph/text_elements.h"
 
-#include <fmt/core.h>
-
 #include <variant>
 #include <vector>
 

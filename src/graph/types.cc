@@ -3,9 +3,9 @@
 #include <array>
 #include <string>
 
-#include "foretell/error.h"
 #include "foretell/graph.h"
 #include "src/core/checked.h"
+#include "src/core/failure.h"
 #include "src/core/name_table.h"
 
 namespace foretell {
@@ -59,10 +59,9 @@ std::optional<DType> ParseDType(std::string_view name) {
 std::int64_t TensorType::NumElements() const {
   const std::optional<std::int64_t> elements = CheckedProduct(shape);
   if (!elements) {
-    throw Error(ErrorCode::kInvalidArgument,
-                ToString(*this) +
-                    ": a size is negative or the number of elements exceeds "
-                    "int64");
+    throw InvalidArgument(
+        "{}: a size is negative or the number of elements exceeds int64",
+        ToString(*this));
   }
   return *elements;
 }
@@ -71,8 +70,8 @@ std::int64_t TensorType::Bytes() const {
   const std::optional<std::int64_t> bytes =
       CheckedMul(NumElements(), ByteWidth(dtype));
   if (!bytes) {
-    throw Error(ErrorCode::kInvalidArgument,
-                ToString(*this) + ": the number of bytes exceeds int64");
+    throw InvalidArgument("{}: the number of bytes exceeds int64",
+                          ToString(*this));
   }
   return *bytes;
 }

@@ -5,21 +5,16 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "foretell/error.h"
 #include "src/core/checked.h"
+#include "src/core/failure.h"
 #include "src/graph/limits.h"
 
 namespace foretell {
 namespace {
 
 enum class LifeStage : std::uint8_t { kUnborn, kAlive, kDead };
-
-[[noreturn]] void Refuse(const std::string& message) {
-  throw Error(ErrorCode::kInvalidArgument, message);
-}
 
 std::string Describe(const OperatorGraph& graph, StorageId id) {
   return fmt::format("storage {} ('{}')", id, graph.storage(id).label);
@@ -29,17 +24,18 @@ void CheckEventIds(const OperatorGraph& graph, std::size_t index) {
   const MemoryEvent& event = graph.events()[index];
   const std::int64_t storages = std::ssize(graph.storages());
   if (event.storage < 0 || event.storage >= storages) {
-    Refuse(fmt::format("event {}: storage {} does not exist, the graph has {}",
-                       index, event.storage, storages));
+    throw InvalidArgument(
+        "event {}: storage {} does not exist, the graph has {}", index,
+        event.storage, storages);
   }
   const std::int64_t nodes = std::ssize(graph.nodes());
   if (event.node < kNone || event.node >= nodes) {
-    Refuse(fmt::format("event {}: node {} does not exist, the graph has {}",
-                       index, event.node, nodes));
+    throw InvalidArgument("event {}: node {} does not exist, the graph has {}",
+                          index, event.node, nodes);
   }
   if (index > 0 && graph.events()[index - 1].node > event.node) {
-    Refuse(fmt::format("event {}: at node {} comes after one at node {}", index,
-                       event.node, graph.events()[index - 1].node));
+    throw InvalidArgument("event {}: at node {} comes after one at node {}",
+                          index, event.node, graph.events()[index - 1].node);
   }
 }
 
@@ -54,11 +50,12 @@ void Live(const OperatorGraph& graph, const MemoryEvent& event,
   }
   const std::string at = fmt::format(" at node {}", event.node);
   if (allocates) {
-    Refuse(Describe(graph, event.storage) + " is allocated twice, again" + at);
+    throw InvalidArgument("{} is allocated twice, again{}",
+                          Describe(graph, event.storage), at);
   }
-  Refuse(fmt::format(
+  throw InvalidArgument(
       "{} is freed{}{}", Describe(graph, event.storage), at,
-      stage == LifeStage::kDead ? " a second time" : " unallocated"));
+      stage == LifeStage::kDead ? " a second time" : " unallocated");
 }
 
 /// Elements of a shape whose dimensions of size 0 count as 1.
@@ -89,7 +86,7 @@ class Total {
   void Add(std::int64_t bytes, std::string_view what) {
     bytes_ += bytes;  // Each is at most the limit.
     if (bytes_ <= kMaxTotalBytes) return;
-    Refuse(fmt::format("{} have more than 2^60 bytes together", what));
+    throw InvalidArgument("{} have more than 2^60 bytes together", what);
   }
 
  private:
@@ -105,30 +102,33 @@ void CheckType(const TensorType& type, std::string_view what,
                         : fmt::format("{} '{}'", what, name);
   };
   if (type.shape.size() > kMaxRank) {
-    Refuse(fmt::format("{} has rank {}, at most {} is allowed", whose(),
-                       type.shape.size(), kMaxRank));
+    throw InvalidArgument("{} has rank {}, at most {} is allowed", whose(),
+                          type.shape.size(), kMaxRank);
   }
   for (const std::int64_t size : type.shape) {
-    if (size < 0) Refuse(whose() + " has a negative size: " + ToString(type));
+    if (size < 0) {
+      throw InvalidArgument("{} has a negative size: {}", whose(),
+                            ToString(type));
+    }
   }
   const auto elements = ElementsWithoutZeros(type.shape);
   if (elements && *elements <= kMaxElements) return;
-  Refuse(fmt::format("{}: {} has more than 2^56 elements", whose(),
-                     ToString(type)));
+  throw InvalidArgument("{}: {} has more than 2^56 elements", whose(),
+                        ToString(type));
 }
 
 void CheckStrides(const Value& value) {
   const std::vector<std::int64_t>& shape = value.type.shape;
   if (value.strides.empty()) return;
   if (value.strides.size() != shape.size()) {
-    Refuse(fmt::format("tensor '{}' has {} strides, its rank is {}", value.name,
-                       value.strides.size(), shape.size()));
+    throw InvalidArgument("tensor '{}' has {} strides, its rank is {}",
+                          value.name, value.strides.size(), shape.size());
   }
   if (StaysWithinLimits(shape, value.strides)) return;
-  Refuse(fmt::format(
+  throw InvalidArgument(
       "tensor '{}': {} has strides [{}], expected strides >= 0 that span at "
       "most 2^56 elements",
-      value.name, ToString(value.type), fmt::join(value.strides, ", ")));
+      value.name, ToString(value.type), fmt::join(value.strides, ", "));
 }
 
 void CheckInputs(const OperatorGraph& graph) {
@@ -136,7 +136,7 @@ void CheckInputs(const OperatorGraph& graph) {
   std::ranges::sort(inputs);
   const auto twice = std::ranges::adjacent_find(inputs);
   if (twice == inputs.end()) return;
-  Refuse("input '" + graph.value(*twice).name + "' is marked twice");
+  throw InvalidArgument("input '{}' is marked twice", graph.value(*twice).name);
 }
 
 void CheckEvents(const OperatorGraph& graph) {
@@ -148,7 +148,8 @@ void CheckEvents(const OperatorGraph& graph) {
   }
   for (std::size_t i = 0; i < stages.size(); ++i) {
     if (stages[i] != LifeStage::kUnborn) continue;
-    Refuse(Describe(graph, static_cast<StorageId>(i)) + " is never allocated");
+    throw InvalidArgument("{} is never allocated",
+                          Describe(graph, static_cast<StorageId>(i)));
   }
 }
 
@@ -174,7 +175,8 @@ void CheckTotalMacs(const OperatorGraph& graph) {
   const auto add = [](const Node& node, std::int64_t& total) {
     const bool fits = !__builtin_add_overflow(total, node.macs, &total);
     if (fits && total <= kMaxMacs) return;
-    Refuse("the multiply-accumulates of all operators exceed 2^62");
+    throw InvalidArgument(
+        "the multiply-accumulates of all operators exceed 2^62");
   };
   for (const Node& node : graph.nodes()) {
     add(node, all);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/statistics.h"
 #include "src/host/measured_host.h"
 
@@ -25,9 +25,8 @@ std::string NameOf(const ProbeTime& time) {
 
 void RequirePositive(const ProbeTime& time) {
   if (time.us > 0) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} took {} us, expected more than 0", NameOf(time),
-                          time.us));
+  throw InvalidArgument("{} took {} us, expected more than 0", NameOf(time),
+                        time.us);
 }
 
 /// Logarithm of own time over the reference's.
@@ -54,10 +53,9 @@ HostSpec CompareHosts(std::span<const ProbeTime> probes,
     if (other != nullptr) logs.push_back(LogRatio(own, *other));
   }
   if (logs.empty()) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("none of {} operators was timed on the reference host '{}'",
-                    probes.size(), reference.spec.name));
+    throw InvalidArgument(
+        "none of {} operators was timed on the reference host '{}'",
+        probes.size(), reference.spec.name);
   }
   const RobustMiddle middle = MiddleOf(std::move(logs));
   return {.factor = reference.spec.factor * std::exp(middle.median),

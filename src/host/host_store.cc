@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/output_file.h"
 #include "src/core/printable.h"
@@ -52,14 +52,13 @@ std::string HostStore::PathOf(const std::string& name) const {
 std::string HostStore::Put(const MeasuredHost& host) const {
   CheckHostName(host.spec.name);
   if (folder_.empty()) {
-    throw Error(ErrorCode::kNotFound,
-                "no folder for hosts: neither XDG_CONFIG_HOME nor HOME is set");
+    throw NotFound(
+        "no folder for hosts: neither XDG_CONFIG_HOME nor HOME is set");
   }
   std::error_code failure;
   fs::create_directories(folder_, failure);
   if (failure) {
-    throw Error(ErrorCode::kIo, fmt::format("{}: cannot be created: {}",
-                                            folder_, failure.message()));
+    throw IoFailure("{}: cannot be created: {}", folder_, failure.message());
   }
   const std::string path = PathOf(host.spec.name);
   WriteWhole(path, HostToJson(host) + "\n");
@@ -75,12 +74,11 @@ MeasuredHost HostStore::Find(const std::string& name) const {
   if (const std::optional<HostSpec> published = PublishedHost(name)) {
     return {.spec = *published};
   }
-  throw Error(
-      ErrorCode::kNotFound,
-      fmt::format("host '{}' is unknown; known are: python, cpp, {}{}{}; "
-                  "`foretell host --name NAME` adds one",
-                  name, fmt::join(PublishedHostNames(), ", "),
-                  names.empty() ? "" : ", ", Joined(names)));
+  throw NotFound(
+      "host '{}' is unknown; known are: python, cpp, {}{}{}; `foretell host "
+      "--name NAME` adds one",
+      name, fmt::join(PublishedHostNames(), ", "), names.empty() ? "" : ", ",
+      Joined(names));
 }
 
 std::vector<std::string> HostStore::Names() const {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
-#include <string>
 
 #include "foretell/error.h"
 #include "foretell/run.h"

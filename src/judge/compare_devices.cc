@@ -6,9 +6,9 @@
 #include <limits>
 #include <tuple>
 
-#include "foretell/error.h"
 #include "foretell/mig.h"
 #include "src/core/csv_rows.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
 
 namespace foretell {
@@ -23,10 +23,8 @@ double ParsePrice(const std::string& path, const CsvRow& row) {
   if (price && *price > 0 && *price < std::numeric_limits<double>::infinity()) {
     return *price;
   }
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{}:{}: usd_per_hour is '{}', expected a number "
-                          "above 0",
-                          path, row.line(), text));
+  throw Corrupt("{}:{}: usd_per_hour is '{}', expected a number above 0", path,
+                row.line(), text);
 }
 
 }  // namespace
@@ -45,17 +43,15 @@ DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog,
     }
     const std::string& name = device->name;
     if (!prices.emplace(name, price).second) {
-      throw Error(ErrorCode::kCorrupt,
-                  fmt::format("{}:{}: {} has a price of {} already", path,
-                              row.line(), name, prices.at(name)));
+      throw Corrupt("{}:{}: {} has a price of {} already", path, row.line(),
+                    name, prices.at(name));
     }
   });
   if (prices.empty()) {
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: has no price of a known device, expected a row "
-                    "with device and usd_per_hour",
-                    path));
+    throw Corrupt(
+        "{}: has no price of a known device, expected a row with device and "
+        "usd_per_hour",
+        path);
   }
   return prices;
 }

@@ -1,7 +1,5 @@
 #include "foretell/fit.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -9,6 +7,7 @@
 
 #include "foretell/error.h"
 #include "foretell/mig.h"
+#include "src/core/failure.h"
 
 namespace foretell {
 namespace {
@@ -20,9 +19,8 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 /// NaN is neither kept nor exceeded.
 void RefuseNonLimit(std::string_view what, double limit) {
   if (limit > 0) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("the limit of {} is {}, expected a number above 0",
-                          what, limit));
+  throw InvalidArgument("the limit of {} is {}, expected a number above 0",
+                        what, limit);
 }
 
 /// How far a strict judge goes above an estimate: to the upper end of its

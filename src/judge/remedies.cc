@@ -15,6 +15,15 @@ bool IsPlainFloat(const StepSetup& setup) {
          (precision == Precision::kFp32 || precision == Precision::kTf32);
 }
 
+/// Other runtimes run one GPU's step, and recompute by rules of their own.
+bool RunsEagerly(const StepSetup& setup) {
+  return setup.run.runtime.runtime == Runtime::kEager;
+}
+
+bool CanRecompute(const StepSetup& setup) {
+  return Trains(setup) && RunsEagerly(setup) && setup.loop.recompute.empty();
+}
+
 /// On one GPU, with everything that the optimizer needs there.
 bool StepsOnOneGpu(const StepSetup& setup) {
   return Trains(setup) && setup.loop.parallel == ParallelSpec{} &&
@@ -47,19 +56,14 @@ constexpr FixedRemedy kFixedRemedies[] = {
      [](StepSetup& setup) { setup.run.grad_mode = false; }},
     {"pure bf16 (weights too)", "precision", false, &IsPlainFloat,
      [](StepSetup& setup) { setup.run.precision = Precision::kBf16; }},
-    {"activation checkpointing", "recompute", true,
-     [](const StepSetup& setup) {
-       return Trains(setup) && setup.loop.recompute.empty();
-     },
+    {"activation checkpointing", "recompute", true, &CanRecompute,
      [](StepSetup& setup) { setup.loop.recompute = "auto"; }},
-    {"checkpointing of every second block", "recompute", true,
-     [](const StepSetup& setup) {
-       return Trains(setup) && setup.loop.recompute.empty();
-     },
+    {"checkpointing of every second block", "recompute", true, &CanRecompute,
      [](StepSetup& setup) { setup.loop.recompute = "auto/2"; }},
     {"saved tensors on the host", "offload", true,
      [](const StepSetup& setup) {
-       return Trains(setup) && setup.loop.parallel == ParallelSpec{} &&
+       return Trains(setup) && RunsEagerly(setup) &&
+              setup.loop.parallel == ParallelSpec{} &&
               !setup.loop.offload_activations;
      },
      [](StepSetup& setup) { setup.loop.offload_activations = true; }},
@@ -103,6 +107,13 @@ constexpr FixedRemedy kFixedRemedies[] = {
        return setup.run.autocast && !setup.run.channels_last;
      },
      [](StepSetup& setup) { setup.run.channels_last = true; }},
+    {"torch.compile", "runtime", true,
+     [](const StepSetup& setup) {
+       return RunsEagerly(setup) && setup.loop.recompute.empty() &&
+              setup.loop.parallel == ParallelSpec{} &&
+              !setup.loop.offload_activations;
+     },
+     [](StepSetup& setup) { setup.run.runtime.runtime = Runtime::kCompile; }},
     {"expandable segments", "allocator", true,
      [](const StepSetup& setup) { return !setup.expandable_segments; },
      [](StepSetup& setup) { setup.expandable_segments = true; }},
@@ -112,9 +123,9 @@ constexpr FixedRemedy kFixedRemedies[] = {
 /// batch that was asked for.
 void AddShards(const StepSetup& setup, std::vector<RemedyRow>& rows) {
   const bool can_shard =
-      StepsOnOneGpu(setup) && !setup.loop.offload_activations &&
-      setup.loop.accumulation == 1 && !setup.loop.late_zero_grad &&
-      DropsGradients(setup.loop, setup.run.torch);
+      StepsOnOneGpu(setup) && RunsEagerly(setup) &&
+      !setup.loop.offload_activations && setup.loop.accumulation == 1 &&
+      !setup.loop.late_zero_grad && DropsGradients(setup.loop, setup.run.torch);
   if (!can_shard) return;
   for (const int gpus : kShardedOver) {
     rows.push_back({fmt::format("shard over {} GPUs (fsdp:{})", gpus, gpus),

@@ -6,8 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "src/graph/collective.h"
-
 namespace foretell {
 namespace {
 

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <string>
 
 #include "src/core/units.h"
 #include "src/judge/summary.h"

@@ -177,6 +177,20 @@ bool MultipliesFloat8(const Expansion& expansion,
              DType::kF8;
 }
 
+void DescribeEngineProduct(const Expansion& expansion,
+                           const ExpandedNode& expanded, Kernel& kernel) {
+  const RuntimeSpec& runtime = expansion.graph.info().runtime;
+  if (runtime.runtime != Runtime::kTensorRt || expanded.operands.size() < 2) {
+    return;
+  }
+  const DType dtype = expansion.graph.value(expanded.operands[0]).type.dtype;
+  kernel.int8 = dtype == DType::kI8;
+  kernel.sparse =
+      runtime.sparse && expansion.tensors.IsWeight(expanded.operands[1]);
+  // BuilderFlag::kTF32, which is set by default.
+  if (dtype == DType::kF32) kernel.arithmetic = Precision::kTf32;
+}
+
 Precision ProductPrecision(const Expansion& expansion,
                            const ExpandedNode& expanded) {
   const OpKind kind = expanded.node.kind;

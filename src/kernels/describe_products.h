@@ -14,6 +14,12 @@ Precision ProductPrecision(const Expansion& expansion,
 /// True if the first operand has floats of 8 bits.
 bool MultipliesFloat8(const Expansion& expansion, const ExpandedNode& expanded);
 
+/// Sets what a product in an engine of TensorRT may do that PyTorch's do not:
+/// integers of 8 bits, sparse weights, and TF32 for every float32. Nothing for
+/// any other runtime.
+void DescribeEngineProduct(const Expansion& expansion,
+                           const ExpandedNode& expanded, Kernel& kernel);
+
 /// Each fills in class, product, arithmetic and MACs of a node of its kind;
 /// operators whose shapes it does not understand keep MACs alone.
 void DescribeConvolution(const Expansion& expansion,

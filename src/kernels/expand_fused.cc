@@ -39,7 +39,7 @@ constexpr OpKind kProducts[] = {OpKind::kConvolution,
                                 OpKind::kRecurrent,
                                 OpKind::kRecurrentBackward};
 
-bool IsProduct(const Node& node) {
+bool TakesEpilogue(const Node& node) {
   return std::ranges::count(kProducts, node.kind) > 0;
 }
 
@@ -169,8 +169,8 @@ void ExpandProductWithEpilogue(Expansion& expansion,
 }  // namespace
 
 bool HasEpilogue(const OperatorGraph& graph, const Node& node) {
-  return graph.info().runtime.runtime != Runtime::kEager && IsProduct(node) &&
-         !node.calls.empty() && std::ranges::none_of(node.calls, &IsProduct);
+  return graph.info().runtime.runtime != Runtime::kEager && TakesEpilogue(node) &&
+         !node.calls.empty() && std::ranges::none_of(node.calls, &TakesEpilogue);
 }
 
 bool ExpandFused(Expansion& expansion, const ExpandedNode& expanded) {

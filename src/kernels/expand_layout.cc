@@ -1,16 +1,11 @@
 #include <algorithm>
-#include <ranges>
 
 #include "src/graph/convolution.h"
 #include "src/kernels/expansion.h"
+#include "src/kernels/operand_copies.h"
 
-// Which layout an operator needs of its operands, and what has to be copied
-// first. The graph records how they lie.
-//
-// Convolutions need row-major or channels-last images, products any batch that
-// folds into one dimension, norms along the last dimension contiguous rows.
-// What does not fit is copied inside the operator, without a trace in the
-// graph.
+// How an operator's own kernel reads its operands, once it has copied those
+// that it cannot read as they lie (operand_copies.h).
 
 namespace foretell::cost {
 namespace {
@@ -43,13 +38,12 @@ void EmitHiddenCopy(Expansion& expansion, const ExpandedNode& expanded,
                     ValueId id) {
   const Tensors& tensors = expansion.tensors;
   const std::int64_t width = tensors.ElementBytes(id);
-  const std::int64_t bytes = tensors.Bytes(id);
   const Shape& shape = tensors.ShapeOf(id);
   expansion.kernels.push_back(
       {.kernel_class = KernelClass::kHiddenCopy,
        .node = expanded.id,
-       .bytes_in = bytes,
-       .bytes_out = bytes,
+       .bytes_in = tensors.Bytes(id),
+       .bytes_out = CopyBytes(tensors, id),
        .element_bytes_in = width,
        .element_bytes_out = width,
        .inner_extent = LastOf(shape),
@@ -57,56 +51,16 @@ void EmitHiddenCopy(Expansion& expansion, const ExpandedNode& expanded,
        .transposes = IsTransposed(tensors, id, ContiguousStrides(shape))});
 }
 
-LayoutEffect Convolution(Expansion& expansion, const ExpandedNode& expanded) {
-  const ValueId input = MainOperand(expansion, expanded);
-  const Tensors& tensors = expansion.tensors;
+/// Operands are read as kernels want them, once those that lie otherwise have
+/// been copied.
+LayoutEffect Dense(Expansion& /*expansion*/, const ExpandedNode& /*expanded*/) {
+  return {};
+}
+
+LayoutEffect ConvolutionFormat(Expansion& expansion,
+                               const ExpandedNode& expanded) {
   const auto convolution = ConvolutionOf(expansion.graph, expanded.node);
-  const bool channels_last = convolution && convolution->channels_last;
-  const bool fits = channels_last ? FitsChannelsLast(tensors.ShapeOf(input),
-                                                     tensors.StridesOf(input))
-                                  : tensors.IsContiguous(input);
-  if (!fits) EmitHiddenCopy(expansion, expanded, input);
-  return {.channels_last = channels_last};
-}
-
-/// Rows that do not fold are multiplied as a batch of matrices, but where a
-/// gradient of the weight is wanted (PyTorch's pull requests 73115 and 76828).
-constexpr TorchVersion kMultipliesBatches = {.major = 1, .minor = 12};
-
-/// Dimensions before the last must fold into rows, or be a batch of matrices.
-LayoutEffect Linear(Expansion& expansion, const ExpandedNode& expanded) {
-  const ValueId input = MainOperand(expansion, expanded);
-  const Shape& shape = expansion.tensors.ShapeOf(input);
-  const Strides strides = expansion.tensors.StridesOf(input);
-  if (shape.size() <= 2) return {};
-  const Run& mode = expansion.mode;
-  const bool records = mode.mode == Mode::kTraining || mode.grad_mode;
-  const bool takes_batches = mode.torch >= kMultipliesBatches && !records;
-  const Shape rows = {ProductBefore(shape, 1), shape.back()};
-  const bool fits = ViewStrides(shape, strides, rows).has_value() ||
-                    (takes_batches && FitsABatchedProduct(shape, strides));
-  if (!fits) EmitHiddenCopy(expansion, expanded, input);
-  return {};
-}
-
-/// Copies those of the first two inputs that are not a batch of matrices.
-LayoutEffect Matmul(Expansion& expansion, const ExpandedNode& expanded) {
-  for (const ValueId id : expanded.node.inputs | std::views::take(2)) {
-    if (!FitsABatchedProduct(expansion.tensors.ShapeOf(id),
-                             expansion.tensors.StridesOf(id))) {
-      EmitHiddenCopy(expansion, expanded, id);
-    }
-  }
-  return {};
-}
-
-LayoutEffect ContiguousNorm(Expansion& expansion,
-                            const ExpandedNode& expanded) {
-  const ValueId input = MainOperand(expansion, expanded);
-  if (!expansion.tensors.IsContiguous(input)) {
-    EmitHiddenCopy(expansion, expanded, input);
-  }
-  return {};
+  return {.channels_last = convolution && convolution->channels_last};
 }
 
 LayoutEffect KeepsFormat(Expansion& expansion, const ExpandedNode& expanded) {
@@ -170,14 +124,14 @@ struct LayoutRule {
 };
 
 constexpr LayoutRule kLayoutRules[] = {
-    {OpKind::kConvolution, &Convolution},
-    {OpKind::kTransposedConvolution, &Convolution},
-    {OpKind::kLinear, &Linear},
-    {OpKind::kMatmul, &Matmul},
-    {OpKind::kLayerNorm, &ContiguousNorm},
-    {OpKind::kRmsNorm, &ContiguousNorm},
-    {OpKind::kGroupNorm, &ContiguousNorm},
-    {OpKind::kSoftmax, &ContiguousNorm},
+    {OpKind::kConvolution, &ConvolutionFormat},
+    {OpKind::kTransposedConvolution, &ConvolutionFormat},
+    {OpKind::kLinear, &Dense},
+    {OpKind::kMatmul, &Dense},
+    {OpKind::kLayerNorm, &Dense},
+    {OpKind::kRmsNorm, &Dense},
+    {OpKind::kGroupNorm, &Dense},
+    {OpKind::kSoftmax, &Dense},
     {OpKind::kBatchNorm, &KeepsFormat},
     {OpKind::kMaxPool, &KeepsFormat},
     {OpKind::kAveragePool, &KeepsFormat},
@@ -199,12 +153,19 @@ constexpr OpKind kAnyLayout[] = {OpKind::kAttention,  OpKind::kGather,
 
 LayoutEffect ExpandLayout(Expansion& expansion, const ExpandedNode& expanded) {
   const OpKind kind = expanded.node.kind;
+  const std::vector<OperandCopy> copies =
+      OperandCopies(expansion.graph, expanded.node, expansion.mode);
+  for (const OperandCopy& copy : copies) {
+    EmitHiddenCopy(expansion, expanded, copy.operand);
+  }
   if (expanded.operands.empty() || std::ranges::count(kAnyLayout, kind) > 0) {
     return {};
   }
   const auto* const rule =
       std::ranges::find(kLayoutRules, kind, &LayoutRule::kind);
-  if (rule == std::end(kLayoutRules)) return Elementwise(expansion, expanded);
+  if (rule == std::end(kLayoutRules)) {
+    return copies.empty() ? Elementwise(expansion, expanded) : LayoutEffect();
+  }
   return rule->apply(expansion, expanded);
 }
 

@@ -89,17 +89,23 @@ std::optional<Strides> ViewStrides(const Shape& shape, const Strides& strides,
   return result;
 }
 
-bool FitsABatchedProduct(const Shape& shape, const Strides& strides) {
-  if (shape.size() < 2) return true;
+bool FoldsABatch(const Shape& shape, const Strides& strides) {
+  if (shape.size() <= 3) return true;
   const auto rank = static_cast<std::ptrdiff_t>(shape.size());
   const Shape batch(shape.begin(), shape.begin() + rank - 2);
   const Strides steps(strides.begin(), strides.begin() + rank - 2);
-  if (batch.size() > 1 && !ViewStrides(batch, steps, {NumElements(batch)})) {
-    return false;
-  }
+  return ViewStrides(batch, steps, {NumElements(batch)}).has_value();
+}
+
+bool FitsABatchedProduct(const Shape& shape, const Strides& strides) {
+  if (shape.size() < 2) return true;
+  if (!FoldsABatch(shape, strides)) return false;
+  const std::int64_t rows = shape[shape.size() - 2];
+  const std::int64_t columns = shape.back();
+  if (rows <= 1 || columns <= 1) return true;
   const std::int64_t row = strides[shape.size() - 2];
-  const bool is_matrix = row == 1 || strides.back() == 1;
-  return is_matrix || shape[shape.size() - 2] * shape.back() <= 1;
+  const std::int64_t column = strides.back();
+  return (column == 1 && row >= columns) || (row == 1 && column >= rows);
 }
 
 }  // namespace foretell::cost

@@ -44,8 +44,12 @@ bool FitsChannelsLast(const Shape& shape, const Strides& strides);
 std::optional<Strides> ViewStrides(const Shape& shape, const Strides& strides,
                                    const Shape& new_shape);
 
+/// True if the dimensions before the last two can be seen as one.
+bool FoldsABatch(const Shape& shape, const Strides& strides);
+
 /// True for a matrix, row- or column-major, or a batch of them whose dimensions
-/// fold into one: a product reads it as it lies.
+/// fold into one: a product reads it as it lies. Rows, or columns, must not
+/// overlap, as those of an expanded matrix do.
 bool FitsABatchedProduct(const Shape& shape, const Strides& strides);
 
 }  // namespace foretell::cost

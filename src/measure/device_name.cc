@@ -1,11 +1,9 @@
 #include "src/measure/device_name.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <string_view>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
 
 namespace foretell::measure {
@@ -35,9 +33,7 @@ DeviceName ParseDeviceName(const std::string& text) {
       return {.kind = DeviceKind::kCuda, .index = *index};
     }
   }
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("device '{}': expected cpu, cuda:N or MIG-UUID", text));
+  throw InvalidArgument("device '{}': expected cpu, cuda:N or MIG-UUID", text);
 }
 
 }  // namespace foretell::measure

@@ -1,7 +1,5 @@
 // One measurement from start to end, in this process. Read this first.
-
 #include <ATen/Context.h>
-#include <fmt/core.h>
 
 #include <ctime>
 #include <functional>
@@ -10,6 +8,7 @@
 #include "foretell/error.h"
 #include "foretell/measure.h"
 #include "src/core/clock.h"
+#include "src/core/failure.h"
 #include "src/measure/device_backend.h"
 #include "src/measure/device_name.h"
 #include "src/measure/energy_window.h"
@@ -55,14 +54,12 @@ void Check(const MeasureRequest& request) {
   const MeasureOptions& options = request.options;
   if (request.run.autocast && request.run.precision != Precision::kFp32 &&
       request.run.precision != Precision::kTf32) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("measure: autocast casts parameters in fp32, not in {}",
-                    PrecisionName(request.run.precision)));
+    throw InvalidArgument(
+        "measure: autocast casts parameters in fp32, not in {}",
+        PrecisionName(request.run.precision));
   }
   if (request.run.grad_mode && request.run.mode == Mode::kTraining) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    throw InvalidArgument(
         "measure: grad mode applies to inference; training always records");
   }
   const EnergyOptions& energy = options.energy_options;
@@ -72,9 +69,8 @@ void Check(const MeasureRequest& request) {
       energy.idle_window_s >= 0) {
     return;
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              "measure: runs, repeats and steps must be at least 1, times at "
-              "least 0");
+  throw InvalidArgument(
+      "measure: runs, repeats and steps must be at least 1, times at least 0");
 }
 
 MeasuredEnergy EnergyOf(const std::function<void()>& step,

@@ -12,6 +12,7 @@
 #include "foretell/zoo.h"
 #include "frontends/sandboxed_source.h"
 #include "frontends/torchscript/archive.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/numbers.h"
 #include "src/measure/device_name.h"
@@ -47,12 +48,10 @@ void RefuseUntrustedCode(const MeasureRequest& request) {
                          measure::DeviceKind::kCpu;
   if (is_locked || request.options.trusts_code) return;
   if (!torchscript::LooksLikeZip(StartOf(request.model))) return;
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format(
-          "a TorchScript or torch.export file chooses the operators, which run "
-          "on {} with all your permissions; allow it with --trust",
-          request.device));
+  throw Unsupported(
+      "a TorchScript or torch.export file chooses the operators, which run on "
+      "{} with all your permissions; allow it with --trust",
+      request.device);
 }
 
 /// Last line of `log` that has text, cleaned of control characters.

@@ -5,9 +5,8 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
-#include <fmt/core.h>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/program/channels_last.h"
 #include "src/program/embedding_weights.h"
 #include "src/program/grad_mode.h"
@@ -51,10 +50,10 @@ class AutocastGuard {
 
 void RequireOwnKernels(Optimizer optimizer) {
   if (!HasForeignKernels(optimizer)) return;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("optimizer {}: the kernels of its step are not "
-                          "PyTorch's, which alone can be measured",
-                          OptimizerName(optimizer)));
+  throw Unsupported(
+      "optimizer {}: the kernels of its step are not PyTorch's, which alone "
+      "can be measured",
+      OptimizerName(optimizer));
 }
 
 std::vector<at::Tensor> TrainableTensors(const ProgramInstance& instance) {

@@ -10,6 +10,7 @@
 #include "src/memory/caching_allocator.h"
 #include "src/memory/link_buffers.h"
 #include "src/memory/loop_schedule.h"
+#include "src/memory/planned_schedule.h"
 #include "src/memory/schedule.h"
 #include "src/memory/workspace.h"
 
@@ -36,6 +37,7 @@ std::int64_t NeededPeak(std::span<const AllocationEvent> events) {
   std::int64_t peak = 0;
   bool optional = false;
   for (const AllocationEvent& event : events) {
+    if (event.place == AllocationPlace::kPlan) continue;
     const bool allocates = event.kind == Kind::kAllocate;
     // The event after an optional request frees it.
     const bool counts = !optional && !event.optional;
@@ -98,7 +100,7 @@ std::optional<std::int64_t> MemoryWithin(const PassSequence& passes,
   if (outside > limit_bytes) return std::nullopt;
   const std::optional<std::int64_t> reserved = ReservedWithin(
       memory::AllocationsOf(memory::MakeSchedule(passes, options)),
-      options.allocator, limit_bytes - outside);
+      memory::AllocatorOf(passes, options), limit_bytes - outside);
   if (!reserved) return std::nullopt;
   return outside + *reserved;
 }
@@ -109,13 +111,13 @@ std::int64_t LeastMemory(const PassSequence& passes,
   if (simulated.shortage) return simulated.total;
   const std::vector<AllocationEvent> events =
       memory::AllocationsOf(memory::MakeSchedule(passes, options));
+  const CachingAllocatorConfig config = memory::AllocatorOf(passes, options);
   std::int64_t good = simulated.reserved_peak / kSegmentGranule;
   std::int64_t bad = (NeededPeak(events) - 1) / kSegmentGranule;
   while (good - bad > 1) {
     const std::int64_t middle = bad + (good - bad) / 2;
     const bool runs =
-        ReservedWithin(events, options.allocator, middle * kSegmentGranule)
-            .has_value();
+        ReservedWithin(events, config, middle * kSegmentGranule).has_value();
     (runs ? good : bad) = middle;
   }
   return simulated.context + simulated.link_buffers + good * kSegmentGranule;

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "src/memory/planned_schedule.h"
+
 namespace foretell::memory {
 namespace {
 
@@ -273,7 +275,9 @@ std::size_t FirstCounted(const PassSequence& passes) {
 
 std::vector<ScheduledEvent> MakeSchedule(const PassSequence& passes,
                                          const MemoryOptions& options) {
-  return LoopMaker(passes, options).Make();
+  std::vector<ScheduledEvent> schedule = LoopMaker(passes, options).Make();
+  if (RunsInOnnxRuntime(*passes.list.front().graph)) PlanPasses(schedule);
+  return schedule;
 }
 
 }  // namespace foretell::memory

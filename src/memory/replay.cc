@@ -1,17 +1,20 @@
 #include <fmt/core.h>
 
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 
 #include "foretell/error.h"
 #include "foretell/memory.h"
 #include "src/core/numbers.h"
+#include "src/memory/bfc_arena.h"
 #include "src/memory/caching_allocator.h"
 #include "src/memory/expandable_allocator.h"
 
 namespace foretell {
 namespace {
 
+using memory::BfcArena;
 using memory::BlockId;
 using memory::CachingAllocator;
 using memory::ExpandableAllocator;
@@ -57,8 +60,7 @@ class Replay {
     }
     if (event.bytes == 0) return true;
     try {
-      const std::optional<BlockId> block =
-          allocator_.Allocate(event.bytes, event.stream);
+      const std::optional<BlockId> block = Request(event);
       if (block) {
         slot->second = *block;
       } else if (event.optional) {
@@ -67,6 +69,14 @@ class Replay {
       return block || event.optional;
     } catch (const Error& error) {
       throw WithContext(fmt::format("allocation event {}", index), error);
+    }
+  }
+
+  std::optional<BlockId> Request(const AllocationEvent& event) {
+    if constexpr (std::is_same_v<Allocator, BfcArena>) {
+      return allocator_.Allocate(event);
+    } else {
+      return allocator_.Allocate(event.bytes, event.stream);
     }
   }
 
@@ -110,6 +120,7 @@ AllocatorReplay ReplayThrough(std::span<const AllocationEvent> events,
 AllocatorReplay SimulateCachingAllocator(
     std::span<const AllocationEvent> events,
     const CachingAllocatorConfig& config) {
+  if (config.bfc_arena) return ReplayThrough<BfcArena>(events, config);
   return config.expandable_segments
              ? ReplayThrough<ExpandableAllocator>(events, config)
              : ReplayThrough<CachingAllocator>(events, config);

@@ -11,6 +11,7 @@
 
 #include "src/graph/collective.h"
 #include "src/kernels/cublas.h"
+#include "src/memory/planned_schedule.h"
 #include "src/memory/workspace.h"
 
 namespace foretell::memory {
@@ -82,7 +83,8 @@ class ScheduleMaker {
       : graph_(graph),
         options_(options),
         next_workspace_id_(static_cast<std::int64_t>(graph.storages().size())) {
-    if (options.with_workspaces && options.device.cublas_workspace_bytes > 0) {
+    if (options.with_workspaces && !RunsInOnnxRuntime(graph) &&
+        options.device.cublas_workspace_bytes > 0) {
       first_products_ = FirstProductsOf(graph, options.torch);
     }
   }

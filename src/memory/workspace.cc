@@ -10,6 +10,7 @@
 #include "src/graph/convolution.h"
 #include "src/graph/recurrent_layer.h"
 #include "src/graph/unfolded_convolution.h"
+#include "src/memory/operand_blocks.h"
 #include "src/memory/operator_scratch.h"
 
 // Scratch memory of cuDNN's convolutions.
@@ -23,17 +24,15 @@
 // The backward operator runs two passes one after the other. Each first
 // allocates its gradient, then its workspace, and frees that before the next
 // pass: two blocks that never live together, but the second one finds the
-// gradient of the input where the first one's neighbour was. Modelled as one
-// block of the larger size, as a first form of this file did, the fit to the
-// published peaks is worse however large the block is.
+// gradient of the input where the first one's neighbour was. One block of the
+// larger size fits the published peaks worse.
 //
 // Sizes are multiples of the bytes of the three tensors, input, output and
 // weight: algorithms copy them into another layout, or unfold or transform
 // them. The multiples of 32-bit convolutions were found by coordinate descent
 // over published peaks of training on an A100 (GPUMemNet's table of timm
 // networks; every third row), under the median of the absolute percentage
-// error. The minimum is flat: 0 and 0.5 often differ by less than 0.02 points.
-// They are copies for tensor cores, whose kernels want channels innermost. A
+// error. They are copies for tensor cores, whose kernels want channels innermost. A
 // card that multiplies TF32 no faster than FP32, as GeForce cards do, runs
 // dense 32-bit convolutions where the tensors are: on such cards published
 // peaks of training leave no room for a workspace (docs/memory.md). Those of
@@ -49,10 +48,8 @@
 // - Where the gradient of the input is computed the weight is copied twice: it
 //   is turned around, too.
 // - The 2.25 are a Winograd transform in a kernel of its own: 4 x 4 outputs of
-//   a 3 x 3 window are 6 x 6 products, 36 numbers in place of 16. Timm's
-//   networks, which had no part in it, agree; but their stems of 32 to 64
-//   channels do not, and the generated networks do not show whether those use
-//   it (docs/memory.md).
+//   a 3 x 3 window are 6 x 6 products, 36 numbers in place of 16
+//   (docs/memory.md).
 //
 // On Hopper they were measured one convolution at a time (cuDNN 9.19 on an
 // H100, the distinct convolutions of stock networks, datasets/labels): windows
@@ -70,6 +67,7 @@ namespace foretell {
 namespace {
 
 using memory::ConvolutionClass;
+using memory::WorkspaceBlock;
 
 /// Of the bytes of each tensor.
 struct Multiples {
@@ -246,11 +244,11 @@ bool RunsInPlace(const Convolution& convolution) {
 }
 
 /// Workspaces of the passes that output_mask asks for; without one, of both.
-std::vector<memory::WorkspaceBlock> BackwardBlocks(
-    const Node& node, const WorkspaceRule& rule,
-    const Convolution& convolution) {
+std::vector<WorkspaceBlock> BackwardBlocks(const Node& node,
+                                           const WorkspaceRule& rule,
+                                           const Convolution& convolution) {
   const WantedGradients wanted = WantedGradientsOf(node);
-  std::vector<memory::WorkspaceBlock> blocks;
+  std::vector<WorkspaceBlock> blocks;
   std::size_t output = 0;
   const auto add = [&](const Multiples& multiples) {
     const std::int64_t size = WorkspaceOf(convolution, multiples);
@@ -265,8 +263,7 @@ std::vector<memory::WorkspaceBlock> BackwardBlocks(
 /// The columns of one image. Groups run one after the other, on a copy of their
 /// share of the operands, and their results are joined once the columns are
 /// gone.
-memory::WorkspaceBlock UnfoldedBlock(const Node& node,
-                                     const Convolution& convolution) {
+WorkspaceBlock UnfoldedBlock(const Node& node, const Convolution& convolution) {
   std::int64_t bytes =
       ColumnsOf(convolution).Elements() * ByteWidth(convolution.input->dtype);
   if (convolution.groups > 1) {
@@ -284,14 +281,33 @@ memory::WorkspaceBlock UnfoldedBlock(const Node& node,
   return {node.outputs.size() - 1, bytes, false};
 }
 
-std::vector<memory::WorkspaceBlock> OwnBlocks(const OperatorGraph& graph,
-                                              const Node& node,
-                                              const DeviceSpec& device) {
-  std::vector<memory::WorkspaceBlock> blocks;
+std::vector<WorkspaceBlock> OwnBlocks(const OperatorGraph& graph,
+                                      const Node& node,
+                                      const DeviceSpec& device) {
+  std::vector<WorkspaceBlock> blocks;
   for (const std::int64_t bytes : memory::ScratchTensors(node, graph, device)) {
     blocks.push_back({node.outputs.size() - 1, bytes, false});
   }
   return blocks;
+}
+
+std::vector<WorkspaceBlock> CudnnBlocks(const OperatorGraph& graph,
+                                        const Node& node,
+                                        const Convolution& convolution,
+                                        const DeviceSpec& device,
+                                        const TorchVersion& torch) {
+  if (RunsUnfolded(graph, node, torch)) {
+    const WorkspaceBlock block = UnfoldedBlock(node, convolution);
+    if (block.bytes == 0) return {};
+    return {block};
+  }
+  if (convolution.channels_last && RunsInPlace(convolution)) return {};
+  const WorkspaceRule rule = RuleOf(convolution, device);
+  if (rule.for_tf32 && !GainsByTf32(device)) return {};
+  if (convolution.backward) return BackwardBlocks(node, rule, convolution);
+  const std::int64_t size = WorkspaceOf(convolution, rule.forward);
+  if (size <= 0) return {};
+  return {{node.outputs.size() - 1, size}};
 }
 
 }  // namespace
@@ -310,24 +326,17 @@ std::optional<memory::ConvolutionFacts> memory::ConvolutionFactsOf(
       .weight_bytes = convolution->weight->Bytes()};
 }
 
-std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
-    const OperatorGraph& graph, const Node& node, const DeviceSpec& device,
-    const TorchVersion& torch) {
+std::vector<WorkspaceBlock> memory::WorkspaceBlocks(const OperatorGraph& graph,
+                                                    const Node& node,
+                                                    const DeviceSpec& device,
+                                                    const TorchVersion& torch) {
   if (node.outputs.empty()) return {};
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
-  if (!convolution) return OwnBlocks(graph, node, device);
-  if (RunsUnfolded(graph, node, torch)) {
-    const WorkspaceBlock block = UnfoldedBlock(node, *convolution);
-    if (block.bytes == 0) return {};
-    return {block};
-  }
-  if (convolution->channels_last && RunsInPlace(*convolution)) return {};
-  const WorkspaceRule rule = RuleOf(*convolution, device);
-  if (rule.for_tf32 && !GainsByTf32(device)) return {};
-  if (convolution->backward) return BackwardBlocks(node, rule, *convolution);
-  const std::int64_t size = WorkspaceOf(*convolution, rule.forward);
-  if (size <= 0) return {};
-  return {{node.outputs.size() - 1, size}};
+  std::vector<WorkspaceBlock> blocks =
+      convolution ? CudnnBlocks(graph, node, *convolution, device, torch)
+                  : OwnBlocks(graph, node, device);
+  AddOperandBlocks(graph, node, torch, blocks);
+  return blocks;
 }
 
 }  // namespace foretell

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::mig {
 namespace {
@@ -50,10 +50,10 @@ std::optional<std::string> DippmProfile(double total_mib,
                       return profile.name == threshold.profile;
                     });
     if (known) continue;
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("the rule 'dippm' is defined for the A100 of 40 "
-                            "GB: '{}' has no profile '{}'",
-                            device.name, threshold.profile));
+    throw Unsupported(
+        "the rule 'dippm' is defined for the A100 of 40 GB: '{}' has no "
+        "profile '{}'",
+        device.name, threshold.profile);
   }
   const Threshold* threshold = Find(total_mib);
   if (threshold == nullptr) return std::nullopt;

@@ -11,8 +11,8 @@
 #include <set>
 #include <string>
 
-#include "foretell/error.h"
 #include "foretell/mig.h"
+#include "src/core/failure.h"
 #include "src/core/printable.h"
 
 namespace foretell::mig {
@@ -63,11 +63,10 @@ std::string NotTaken(const std::string& label, std::set<std::string>* taken) {
 
 std::string MigPartedConfig(const Packing& packing, std::string_view name) {
   if (!IsConfigName(name)) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("mig-parted: the configuration's name is '{}', expected "
-                    "letters, digits, '-', '_' and '.'",
-                    name));
+    throw InvalidArgument(
+        "mig-parted: the configuration's name is '{}', expected letters, "
+        "digits, '-', '_' and '.'",
+        name);
   }
   std::string text = fmt::format("version: v1\nmig-configs:\n  {}:\n", name);
   if (packing.num_devices == 0) {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string>
 
-#include "foretell/error.h"
 #include "foretell/mig.h"
+#include "src/core/failure.h"
 #include "src/core/name_table.h"
 #include "src/core/numbers.h"
 
@@ -17,7 +17,7 @@ constexpr NameTable<3> kFits = {"fits", "fits when PyTorch empties its cache",
 [[noreturn]] void Refuse(const Demand& demand, const std::string& problem) {
   const std::string name =
       demand.model.empty() ? "demand" : "demand of '" + demand.model + "'";
-  throw Error(ErrorCode::kInvalidArgument, name + ": " + problem);
+  throw InvalidArgument("{}: {}", name, problem);
 }
 
 void CheckNumber(const Demand& demand, const std::string& name, double value) {

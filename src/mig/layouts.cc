@@ -6,8 +6,6 @@
 // once and no set of seen layouts is needed. An A100 has 722 layouts (297
 // without the double-memory profile, 19 of them maximal); the limit below is
 // for files that describe a stranger device.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -15,8 +13,8 @@
 #include <set>
 #include <string>
 
-#include "foretell/error.h"
 #include "foretell/mig.h"
+#include "src/core/failure.h"
 #include "src/mig/occupancy.h"
 
 namespace foretell::mig {
@@ -74,9 +72,8 @@ class Enumerator {
     if (current_.empty()) return;
     if (maximal_only_ && occupancy_.HasRoomForAny(profiles_)) return;
     if (layouts_.size() >= kMaxLayouts) {
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("'{}' has more than {} MIG layouts", device_.name,
-                              kMaxLayouts));
+      throw Unsupported("'{}' has more than {} MIG layouts", device_.name,
+                        kMaxLayouts);
     }
     layouts_.push_back(current_);
   }

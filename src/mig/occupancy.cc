@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::mig {
 namespace {
@@ -56,7 +56,7 @@ bool Occupancy::HasRoomForAny(const std::vector<int>& profiles) const {
 std::vector<int> SelectProfiles(const DeviceSpec& device,
                                 const LayoutOptions& options) {
   if (device.mig_profiles.empty()) {
-    throw Error(ErrorCode::kUnsupported, "'" + device.name + "' has no MIG");
+    throw Unsupported("'{}' has no MIG", device.name);
   }
   std::vector<int> selected;
   for (std::size_t i = 0; i < device.mig_profiles.size(); ++i) {

@@ -19,8 +19,8 @@
 #include <map>
 #include <string>
 
-#include "foretell/error.h"
 #include "foretell/mig.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/mig/occupancy.h"
 #include "src/mig/pack_device.h"
@@ -49,25 +49,21 @@ struct Bin {
   Need need;
 };
 
-[[noreturn]] void Refuse(const std::string& problem) {
-  throw Error(ErrorCode::kInvalidArgument, "pack: " + problem);
-}
-
 void CheckArguments(std::span<const Job> jobs, const DeviceSpec& device,
                     const PackOptions& options) {
   if (options.max_devices < 0) {
-    Refuse(fmt::format("max_devices is {}, expected at least 0",
-                       options.max_devices));
+    throw InvalidArgument("pack: max_devices is {}, expected at least 0",
+                          options.max_devices);
   }
   if (jobs.size() > kMaxJobs) {
-    Refuse(fmt::format("{} jobs are given, expected at most {}", jobs.size(),
-                       kMaxJobs));
+    throw InvalidArgument("pack: {} jobs are given, expected at most {}",
+                          jobs.size(), kMaxJobs);
   }
   for (const Job& job : jobs) {
     if (!std::isfinite(job.needed_mib) || job.needed_mib < 0) {
-      Refuse(fmt::format(
-          "'{}' needs {} MiB, expected a finite number of at least 0",
-          job.model, FormatNumber(job.needed_mib, 1)));
+      throw InvalidArgument(
+          "pack: '{}' needs {} MiB, expected a finite number of at least 0",
+          job.model, FormatNumber(job.needed_mib, 1));
     }
     for (const std::string& name : job.profiles) device.FindMigProfile(name);
   }

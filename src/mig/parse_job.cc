@@ -1,10 +1,8 @@
 #include "src/mig/parse_job.h"
 
-#include <fmt/core.h>
-
 #include <cmath>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/memory_size.h"
 
 namespace foretell::mig {
@@ -17,10 +15,8 @@ Job ParseJob(const std::string& text) {
       return {.model = text.substr(0, equals), .needed_mib = *mib};
     }
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--job '{}': expected NAME=MIB, e.g. ranker=3500 or "
-                          "ranker=9GB",
-                          text));
+  throw InvalidArgument(
+      "--job '{}': expected NAME=MIB, e.g. ranker=3500 or ranker=9GB", text);
 }
 
 }  // namespace foretell::mig

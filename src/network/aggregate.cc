@@ -6,9 +6,8 @@
 // written by one thread. Automatic differentiation of a gather and an
 // index_add would instead store [num_edges, features] twice per layer.
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>

@@ -3,10 +3,8 @@
 #include <fmt/core.h>
 
 #include <optional>
-#include <string>
 
-#include "foretell/error.h"
-#include "src/core/json_fields.h"
+#include "src/core/failure.h"
 #include "src/features/node_costs.h"
 
 namespace foretell::learned {
@@ -16,10 +14,6 @@ using Json = nlohmann::json;
 
 constexpr std::int64_t kMaxWidth = 1 << 14;
 constexpr std::int64_t kMaxBlocks = 256;
-
-[[noreturn]] void Fail(const std::string& origin, const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", origin, what));
-}
 
 void DescribeInterval(JsonFields& fields, ResidualInterval& interval) {
   fields.Value("lo", interval.lo);
@@ -96,10 +90,10 @@ void DescribeInfo(JsonFields& fields, CheckpointInfo& info) {
 void CheckTerms(TermSet set, int version, const std::string& origin) {
   const TermSetRow& row = RowOf(set);
   if (version == row.version) return;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("{}: learned from version {} of '{}', this foretell "
-                          "makes version {}: train it again",
-                          origin, version, row.name, row.version));
+  throw Unsupported(
+      "{}: learned from version {} of '{}', this foretell makes version {}: "
+      "train it again",
+      origin, version, row.name, row.version);
 }
 
 /// Removes a note of schema 1 from the others; `otherwise` if it is missing.
@@ -113,7 +107,7 @@ auto TakeNote(CheckpointInfo& info, const char* key, const char* otherwise,
     info.environment.erase(found);
   }
   const auto value = parse(text);
-  if (!value) Fail(origin, fmt::format("{} is '{}'", key, text));
+  if (!value) throw Corrupt("{}: {} is '{}'", origin, key, text);
   return *value;
 }
 
@@ -142,17 +136,15 @@ InputRecipe RecipeOfSchema1(JsonObject& object, CheckpointInfo& info,
 int CheckVersions(JsonObject& object, const std::string& origin) {
   const auto schema = object.Get<int>("schema_version");
   if (schema < 1 || schema > kCheckpointSchema) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format("{}: schema version {}, this foretell reads up to {}",
-                    origin, schema, kCheckpointSchema));
+    throw Unsupported("{}: schema version {}, this foretell reads up to {}",
+                      origin, schema, kCheckpointSchema);
   }
   const auto version = object.Get<int>("feature_version");
   if (version != kFeatureVersion) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: trained on node features of version {}, this "
-                            "foretell makes version {}",
-                            origin, version, kFeatureVersion));
+    throw Unsupported(
+        "{}: trained on node features of version {}, this foretell makes "
+        "version {}",
+        origin, version, kFeatureVersion);
   }
   return schema;
 }
@@ -160,12 +152,12 @@ int CheckVersions(JsonObject& object, const std::string& origin) {
 void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
   const auto expect = [&](const char* what, std::int64_t is, std::size_t due) {
     if (is == static_cast<std::int64_t>(due)) return;
-    Fail(origin, fmt::format("{} is {}, expected {}", what, is, due));
+    throw Corrupt("{}: {} is {}, expected {}", origin, what, is, due);
   };
   const std::optional<TermSet>& terms = info.recipe.terms;
   if (terms != info.network.kind.terms) {
-    Fail(origin, fmt::format("network '{}' does not see what the recipe makes",
-                             NetworkKindName(info.network.kind)));
+    throw Corrupt("{}: network '{}' does not see what the recipe makes", origin,
+                  NetworkKindName(info.network.kind));
   }
   const TermLayout layout = terms ? LayoutOf(*terms) : TermLayout{};
   expect("node_features", info.network.node_features,
@@ -177,9 +169,9 @@ void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
   expect("outputs", info.network.outputs, info.targets.size());
   for (const CheckpointTarget& target : info.targets) {
     if (target.scale.kind == info.targets.front().scale.kind) continue;
-    Fail(origin, fmt::format("targets are scaled by both '{}' and '{}'",
-                             ScaleKindName(target.scale.kind),
-                             ScaleKindName(info.targets.front().scale.kind)));
+    throw Corrupt("{}: targets are scaled by both '{}' and '{}'", origin,
+                  ScaleKindName(target.scale.kind),
+                  ScaleKindName(info.targets.front().scale.kind));
   }
 }
 

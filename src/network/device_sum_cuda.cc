@@ -1,8 +1,7 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
-#include <fmt/core.h>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/network/device_sum.h"
 #include "src/network/segment_mean.h"
 
@@ -15,8 +14,7 @@ void RunDeviceSum(const SegmentSum<float>& sum, const c10::Device& device) {
   const int error = LaunchSegmentSum(
       sum, c10::cuda::getCurrentCUDAStream(device.index()).stream());
   if (error == 0) return;
-  throw Error(ErrorCode::kInternal,
-              fmt::format("segmented sum: {}", CudaErrorText(error)));
+  throw InternalFailure("segmented sum: {}", CudaErrorText(error));
 }
 
 }  // namespace foretell::learned

@@ -11,25 +11,18 @@
 //
 // Ids are 32 bits wide: a batch of two thousand million nodes does not fit in
 // memory anyway, and half the bytes are read.
-
 #include "src/network/graph_batch.h"
 
-#include <ATen/ops/empty.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <limits>
 #include <string>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::learned {
 namespace {
-
-[[noreturn]] void Refuse(std::size_t graph, const std::string& what) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("graph {} of the batch: {}", graph, what));
-}
 
 EdgeList EdgesOfGraph(const GraphFeatures& features) {
   return {features.nodes.size(), features.sources, features.targets};
@@ -44,14 +37,14 @@ struct Sizes {
 std::size_t CountColumns(const GraphInput& graph, std::size_t index) {
   const std::size_t nodes = graph.features->nodes.size();
   if (graph.node_columns.size() % nodes != 0) {
-    Refuse(index,
-           fmt::format(
-               "{} numbers in its node columns, not a multiple of its {} nodes",
-               graph.node_columns.size(), nodes));
+    throw InvalidArgument(
+        "graph {} of the batch: {} numbers in its node columns, not a multiple "
+        "of its {} nodes",
+        index, graph.node_columns.size(), nodes);
   }
   if (!graph.shares.empty() && graph.shares.size() != nodes) {
-    Refuse(index, fmt::format("{} shares for its {} nodes", graph.shares.size(),
-                              nodes));
+    throw InvalidArgument("graph {} of the batch: {} shares for its {} nodes",
+                          index, graph.shares.size(), nodes);
   }
   return graph.node_columns.size() / nodes;
 }
@@ -60,29 +53,31 @@ void CheckColumns(std::span<const GraphInput> graphs, std::size_t index) {
   const std::size_t found = CountColumns(graphs[index], index);
   const std::size_t expected = CountColumns(graphs[0], 0);
   if (found != expected) {
-    Refuse(index,
-           fmt::format("{} node columns, but graph 0 has {}", found, expected));
+    throw InvalidArgument(
+        "graph {} of the batch: {} node columns, but graph 0 has {}", index,
+        found, expected);
   }
   if (graphs[index].shares.empty() != graphs[0].shares.empty()) {
-    Refuse(index, "only some graphs have shares");
+    throw InvalidArgument("graph {} of the batch: only some graphs have shares",
+                          index);
   }
 }
 
 // Checks all graphs and adds up their sizes.
 Sizes CheckGraphs(std::span<const GraphInput> graphs) {
   if (graphs.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "a batch of no graphs");
+    throw InvalidArgument("a batch of no graphs");
   }
   Sizes sizes;
   for (std::size_t g = 0; g < graphs.size(); ++g) {
     if (graphs[g].features == nullptr || graphs[g].features->nodes.empty()) {
-      Refuse(g, "it has no nodes");
+      throw InvalidArgument("graph {} of the batch: it has no nodes", g);
     }
     CheckEdges(EdgesOfGraph(*graphs[g].features), "graph", g);
     if (graphs[g].statics.size() != graphs[0].statics.size()) {
-      Refuse(g,
-             fmt::format("{} static features, but graph 0 has {}",
-                         graphs[g].statics.size(), graphs[0].statics.size()));
+      throw InvalidArgument(
+          "graph {} of the batch: {} static features, but graph 0 has {}", g,
+          graphs[g].statics.size(), graphs[0].statics.size());
     }
     CheckColumns(graphs, g);
     sizes.nodes += static_cast<std::int64_t>(graphs[g].features->nodes.size());
@@ -91,10 +86,9 @@ Sizes CheckGraphs(std::span<const GraphInput> graphs) {
   }
   constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
   if (sizes.nodes > kLargest || sizes.edges > kLargest) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("a batch of {} nodes and {} edges; at most {} of each",
-                    sizes.nodes, sizes.edges, kLargest));
+    throw InvalidArgument(
+        "a batch of {} nodes and {} edges; at most {} of each", sizes.nodes,
+        sizes.edges, kLargest);
   }
   return sizes;
 }

@@ -1,14 +1,10 @@
 #include "src/network/graph_layers.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/network/attention.h"
 
 namespace foretell::learned {
@@ -155,7 +151,7 @@ const LayerRow& RowOf(LayerKind kind) {
   for (const LayerRow& row : kLayers) {
     if (row.kind == kind) return row;
   }
-  throw Error(ErrorCode::kInternal, "a kind of layer without a row");
+  throw InternalFailure("a kind of layer without a row");
 }
 
 }  // namespace

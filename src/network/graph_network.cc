@@ -32,18 +32,14 @@
 // the mean of the labels, and with an analytic prior is the prior itself.
 // PyTorch's own default (uniform, deviation 1 / √(3 fan-in)) shrinks a signal
 // by 0.4 per ReLU layer, to a hundredth after six.
-
 #include "src/network/graph_network.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/diff.h>
-#include <ATen/ops/repeat_interleave.h>
+#include <ATen/ATen.h>
 #include <fmt/core.h>
 
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/network/graph_layers.h"
 #include "src/network/network_parts.h"
 #include "src/network/segment_ops.h"
@@ -140,8 +136,7 @@ at::Tensor GraphNetwork::Head(at::Tensor h) {
 at::Tensor GraphNetwork::CorrectShares(const at::Tensor& x,
                                        const GraphBatch& batch) {
   if (!batch.shares.defined()) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    throw InvalidArgument(
         "a batch without shares of a prior; pooling 'prior' needs them");
   }
   const at::Tensor statics = at::repeat_interleave(

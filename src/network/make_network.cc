@@ -1,10 +1,8 @@
-#include <fmt/core.h>
-
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/network/ensemble.h"
 #include "src/network/graph_network.h"
 #include "src/network/network.h"
@@ -17,9 +15,8 @@ void CheckOptions(const NetworkOptions& options) {
   const auto check = [](const char* what, std::int64_t found,
                         std::int64_t least) {
     if (found >= least) return;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("a network's {} is {}, expected at least {}", what,
-                            found, least));
+    throw InvalidArgument("a network's {} is {}, expected at least {}", what,
+                          found, least);
   };
   check("node_features", options.node_features, 1);
   check("static_features", options.static_features, 0);
@@ -31,11 +28,9 @@ void CheckOptions(const NetworkOptions& options) {
   check("heads", options.heads, 0);
   check("members", options.members, 1);
   if (!(options.dropout >= 0 && options.dropout < 1)) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "a network's dropout is {:f}, expected at least 0 and below 1",
-            options.dropout));
+    throw InvalidArgument(
+        "a network's dropout is {:f}, expected at least 0 and below 1",
+        options.dropout);
   }
 }
 

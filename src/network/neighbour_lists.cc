@@ -2,12 +2,9 @@
 // order of the edges. PyTorch Geometric's batches hold a [2, E] list of 64-bit
 // pairs in no order; gathering and scattering along it costs two copies of
 // [E, features] per layer, more than the sums themselves.
-
 #include "src/network/neighbour_lists.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/repeat_interleave.h>
+#include <ATen/ATen.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 
 namespace foretell::learned {
@@ -64,8 +61,7 @@ NeighbourLists MakeLists(std::span<const EdgeList> graphs, Ends EdgeList::*key,
 void CheckEdges(const EdgeList& edges, std::string_view what,
                 std::size_t place) {
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} {} of the batch: {}", what, place, why));
+    throw InvalidArgument("{} {} of the batch: {}", what, place, why);
   };
   if (edges.sources.size() != edges.targets.size()) {
     refuse(fmt::format("{} sources of edges, but {} targets",

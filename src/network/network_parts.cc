@@ -1,10 +1,8 @@
 #include "src/network/network_parts.h"
 
-#include <ATen/ops/linear.h>
-#include <ATen/ops/zeros.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/network/graph_layers.h"
 
 namespace foretell::learned {
@@ -22,9 +20,8 @@ void CheckWidths(const NetworkOptions& options, const GraphBatch& batch,
   const auto check = [](std::string_view what, std::int64_t found,
                         std::int64_t expected) {
     if (found == expected) return;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("a batch with {} {} features; the network takes {}",
-                            found, what, expected));
+    throw InvalidArgument("a batch with {} {} features; the network takes {}",
+                          found, what, expected);
   };
   check(node, batch.nodes.size(1), options.node_features);
   check("static", batch.statics.size(1), options.static_features);

@@ -4,11 +4,8 @@
 // graph is a run of rows. One thread sums one graph, in the order of its nodes,
 // and the gradient writes each node's row once.
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/segment_reduce.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>

@@ -8,11 +8,9 @@
 // input was positive and the element was kept, which is all that the gradient
 // needs.
 
+#include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
-#include <ATen/ops/dropout.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/relu.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>

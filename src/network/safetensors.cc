@@ -3,7 +3,6 @@
 // "data_offsets": [begin, end]}, and "__metadata__" → {string: string}. There
 // is no code in it and nothing to execute, any language reads it, and all that
 // can be wrong with it is checked here in one pass before data is touched.
-
 #include "src/network/safetensors.h"
 
 #include <fmt/core.h>
@@ -15,8 +14,8 @@
 #include <optional>
 #include <utility>
 
-#include "foretell/error.h"
 #include "src/core/checked.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_json.h"
 
@@ -48,21 +47,19 @@ constexpr std::array<std::pair<std::string_view, std::int64_t>, 13>
                      {"I64", 8},
                      {"F64", 8}}};
 
-[[noreturn]] void FailFile(const std::string& origin, const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", origin, what));
-}
-
 Json ParseHeader(std::string_view text, const std::string& origin) {
   Json header = ParseJson(text, origin + ": header");
-  if (!header.is_object()) FailFile(origin, "header is not a JSON object");
+  if (!header.is_object()) {
+    throw Corrupt("{}: header is not a JSON object", origin);
+  }
   return header;
 }
 
 std::int64_t NonNegative(const Json& value, const std::string& place,
                          const std::string& origin) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > INT64_MAX) {
-    FailFile(origin,
-             fmt::format("{} is {}, expected a size", place, ShowJson(value)));
+    throw Corrupt("{}: {} is {}, expected a size", origin, place,
+                  ShowJson(value));
   }
   return value.get<std::int64_t>();
 }
@@ -70,7 +67,7 @@ std::int64_t NonNegative(const Json& value, const std::string& place,
 const Json& Member(const Json& entry, const char* name,
                    const std::string& place, const std::string& origin) {
   if (!entry.is_object() || !entry.contains(name)) {
-    FailFile(origin, fmt::format("{} has no '{}'", place, name));
+    throw Corrupt("{}: {} has no '{}'", origin, place, name);
   }
   return entry.at(name);
 }
@@ -85,13 +82,15 @@ std::int64_t ExpectedBytes(const StoredTensor& tensor, const std::string& place,
                            const std::string& origin) {
   const std::int64_t width = BytesPerElement(tensor.dtype);
   if (width == 0) {
-    FailFile(origin, fmt::format("{} is of type '{}', which is unknown", place,
-                                 tensor.dtype));
+    throw Corrupt("{}: {} is of type '{}', which is unknown", origin, place,
+                  tensor.dtype);
   }
   const std::optional<std::int64_t> elements = CheckedProduct(tensor.shape);
   const std::optional<std::int64_t> bytes =
       elements ? CheckedMul(*elements, width) : std::nullopt;
-  if (!bytes) FailFile(origin, place + " has a shape that is too large");
+  if (!bytes) {
+    throw Corrupt("{}: {} has a shape that is too large", origin, place);
+  }
   return *bytes;
 }
 
@@ -100,37 +99,40 @@ Extent ReadEntry(const std::string& name, const Json& entry,
                  const std::string& origin, StoredTensor& tensor) {
   const std::string place = fmt::format("tensor '{}'", name);
   const Json& dtype = Member(entry, "dtype", place, origin);
-  if (!dtype.is_string())
-    FailFile(origin, fmt::format("{}: dtype is {}", place, ShowJson(dtype)));
+  if (!dtype.is_string()) {
+    throw Corrupt("{}: {}: dtype is {}", origin, place, ShowJson(dtype));
+  }
   tensor.dtype = dtype.get<std::string>();
   const Json& shape = Member(entry, "shape", place, origin);
   if (!shape.is_array()) {
-    FailFile(origin, fmt::format("{}: shape is {}", place, ShowJson(shape)));
+    throw Corrupt("{}: {}: shape is {}", origin, place, ShowJson(shape));
   }
   for (const Json& size : shape) {
     tensor.shape.push_back(NonNegative(size, place + ": a size", origin));
   }
   const Json& offsets = Member(entry, "data_offsets", place, origin);
   if (!offsets.is_array() || offsets.size() != 2 || entry.size() != 3) {
-    FailFile(origin, place + " is not dtype, shape and two data_offsets");
+    throw Corrupt("{}: {} is not dtype, shape and two data_offsets", origin,
+                  place);
   }
   Extent extent{NonNegative(offsets[0], place + ": begin", origin),
                 NonNegative(offsets[1], place + ": end", origin), name};
   const std::int64_t expected = ExpectedBytes(tensor, place, origin);
   if (extent.end - extent.begin != expected) {
-    FailFile(origin,
-             fmt::format("{} has {}, expected {}", place,
-                         Counted(extent.end - extent.begin, "byte"), expected));
+    throw Corrupt("{}: {} has {}, expected {}", origin, place,
+                  Counted(extent.end - extent.begin, "byte"), expected);
   }
   return extent;
 }
 
 void ReadMetadata(const Json& entry, const std::string& origin,
                   SafeTensors& content) {
-  if (!entry.is_object()) FailFile(origin, "__metadata__ is not an object");
+  if (!entry.is_object()) {
+    throw Corrupt("{}: __metadata__ is not an object", origin);
+  }
   for (const auto& [key, value] : entry.items()) {
     if (!value.is_string()) {
-      FailFile(origin, fmt::format("__metadata__: '{}' is not a string", key));
+      throw Corrupt("{}: __metadata__: '{}' is not a string", origin, key);
     }
     content.metadata[key] = value.get<std::string>();
   }
@@ -145,14 +147,14 @@ void ReadData(std::vector<Extent> extents, std::string_view data,
   std::int64_t position = 0;
   for (const Extent& extent : extents) {
     if (extent.begin != position) {
-      FailFile(origin, fmt::format("tensor '{}' begins at {}, expected {}",
-                                   extent.name, extent.begin, position));
+      throw Corrupt("{}: tensor '{}' begins at {}, expected {}", origin,
+                    extent.name, extent.begin, position);
     }
     position = extent.end;
   }
   if (position != std::ssize(data)) {
-    FailFile(origin, fmt::format("data has {}, expected {}",
-                                 Counted(data.size(), "byte"), position));
+    throw Corrupt("{}: data has {}, expected {}", origin,
+                  Counted(data.size(), "byte"), position);
   }
   for (const Extent& extent : extents) {
     content.tensors[extent.name].bytes =
@@ -180,9 +182,8 @@ std::string SerializeSafeTensors(const SafeTensors& content) {
   for (const auto& [name, tensor] : content.tensors) {
     if (tensor.NumElements() * BytesPerElement(tensor.dtype) !=
         std::ssize(tensor.bytes)) {
-      throw Error(ErrorCode::kInternal,
-                  fmt::format("tensor '{}' has {}, which is not its shape",
-                              name, Counted(tensor.bytes.size(), "byte")));
+      throw InternalFailure("tensor '{}' has {}, which is not its shape", name,
+                            Counted(tensor.bytes.size(), "byte"));
     }
     const std::size_t begin = data.size();
     data += tensor.bytes;
@@ -201,17 +202,16 @@ std::string SerializeSafeTensors(const SafeTensors& content) {
 SafeTensors ParseSafeTensors(std::string_view bytes,
                              const std::string& origin) {
   if (bytes.size() < kLengthBytes) {
-    FailFile(origin, fmt::format("has {}, expected at least 8",
-                                 Counted(bytes.size(), "byte")));
+    throw Corrupt("{}: has {}, expected at least 8", origin,
+                  Counted(bytes.size(), "byte"));
   }
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMaxHeaderBytes || length > bytes.size() - kLengthBytes) {
-    FailFile(origin,
-             fmt::format("is not a checkpoint of `foretell train`, which is a "
-                         "safetensors file: a header of {} is announced in a "
-                         "file of {}",
-                         Counted(length, "byte"), bytes.size()));
+    throw Corrupt(
+        "{}: is not a checkpoint of `foretell train`, which is a safetensors "
+        "file: a header of {} is announced in a file of {}",
+        origin, Counted(length, "byte"), bytes.size());
   }
   const Json header = ParseHeader(bytes.substr(kLengthBytes, length), origin);
   SafeTensors content;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::learned {
 namespace {
@@ -52,10 +52,8 @@ std::string MetadataOf(const SafeTensors& content, const std::string& key,
                        const std::string& origin) {
   const auto found = content.metadata.find(key);
   if (found != content.metadata.end()) return found->second;
-  throw Error(
-      ErrorCode::kCorrupt,
-      fmt::format("{}: not a checkpoint of foretell: no '{}' in __metadata__",
-                  origin, key));
+  throw Corrupt("{}: not a checkpoint of foretell: no '{}' in __metadata__",
+                origin, key);
 }
 
 void RefuseOtherSealed(const SafeTensors& content, const SealedKind& kind,
@@ -63,9 +61,7 @@ void RefuseOtherSealed(const SafeTensors& content, const SealedKind& kind,
   if (content.metadata.contains(kind.key)) return;
   for (const SealedKind& other : {kSealedCheckpoint, kSealedClasses}) {
     if (!content.metadata.contains(other.key)) continue;
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: is {}, expected {}", origin, other.name, kind.name));
+    throw Corrupt("{}: is {}, expected {}", origin, other.name, kind.name);
   }
 }
 
@@ -73,9 +69,8 @@ void CheckHash(const SafeTensors& content, const std::string& origin) {
   const std::string written = MetadataOf(content, "hash", origin);
   const std::string found = HashOf(content);
   if (written == found) return;
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{}: content has the hash {}, expected {}", origin,
-                          found, written));
+  throw Corrupt("{}: content has the hash {}, expected {}", origin, found,
+                written);
 }
 
 }  // namespace

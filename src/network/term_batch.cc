@@ -1,23 +1,20 @@
 #include "src/network/term_batch.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::learned {
 namespace {
 
 [[noreturn]] void Refuse(std::size_t graph, const std::string& what,
                          std::size_t found, std::size_t expected) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("terms {} of the batch: {} is {}, expected {}", graph,
-                          what, found, expected));
+  throw InvalidArgument("terms {} of the batch: {} is {}, expected {}", graph,
+                        what, found, expected);
 }
 
 EdgeList EdgesOfTerms(const TermTable& table) {
@@ -59,7 +56,7 @@ void JoinTerms(std::span<const TermInput> graphs, GraphBatch& batch) {
 
 GraphBatch CollateTerms(std::span<const TermInput> graphs, TermSet set) {
   if (graphs.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "a batch of no terms");
+    throw InvalidArgument("a batch of no terms");
   }
   const TermLayout layout = LayoutOf(set);
   std::int64_t terms = 0;

@@ -42,7 +42,6 @@
 // training a class is hidden from a term in three of a hundred cases, so that
 // "no class" means an unknown one. Features have noise added in training, as
 // there are few networks and many kernels in each.
-
 #include "src/network/term_network.h"
 
 #include <ATen/ATen.h>
@@ -50,7 +49,7 @@
 
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/network/graph_layers.h"
 #include "src/network/network_parts.h"
 #include "src/network/segment_ops.h"
@@ -217,8 +216,7 @@ at::Tensor TermNetwork::LogFactors(const GraphBatch& batch) {
 TermNetwork::Sum TermNetwork::AddUp(const GraphBatch& batch) {
   CheckWidths(options(), batch, "term");
   if (!batch.shares.defined()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "a batch without amounts of terms");
+    throw InvalidArgument("a batch without amounts of terms");
   }
   const at::Tensor amounts =
       batch.shares.unsqueeze(1) * LogFactors(batch).exp();
@@ -250,10 +248,8 @@ void CheckLayout(const NetworkOptions& options, const TermLayout& layout) {
   const auto expect = [&options](const char* what, std::int64_t found,
                                  std::int64_t expected) {
     if (found == expected) return;
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("network '{}': {} is {}, expected {}",
-                    NetworkKindName(options.kind), what, found, expected));
+    throw InvalidArgument("network '{}': {} is {}, expected {}",
+                          NetworkKindName(options.kind), what, found, expected);
   };
   expect("outputs", options.outputs, 1);
   expect("node_features", options.node_features,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 
 namespace foretell::learned {
@@ -32,11 +33,6 @@ std::vector<std::pair<std::string, at::Tensor>> TensorsOf(
   return tensors;
 }
 
-[[noreturn]] void FailWeights(const std::string& origin,
-                              const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", origin, what));
-}
-
 /// Most of a network are square matrices: at least one per layer except the
 /// first; in a term network also one per head.
 std::int64_t CountMemberLayers(const NetworkOptions& options) {
@@ -56,9 +52,9 @@ void CheckSizes(const NetworkOptions& options,
   const std::int64_t layers = options.members * CountMemberLayers(options);
   if (options.hidden * options.hidden * (layers - options.members) > elements ||
       options.hidden > elements || layers > elements) {
-    FailWeights(origin, fmt::format("network of {} and width {}, but only {}",
-                                    Counted(layers, "layer"), options.hidden,
-                                    Counted(elements, "weight")));
+    throw Corrupt("{}: network of {} and width {}, but only {}", origin,
+                  Counted(layers, "layer"), options.hidden,
+                  Counted(elements, "weight"));
   }
 }
 
@@ -70,9 +66,8 @@ StoredTensor ToStored(const at::Tensor& tensor) {
       std::ranges::find(kTypes, plain.scalar_type(),
                         &std::pair<std::string_view, at::ScalarType>::second);
   if (found == kTypes.end()) {
-    throw Error(ErrorCode::kInternal,
-                fmt::format("tensor of type {} cannot be stored",
-                            at::toString(plain.scalar_type())));
+    throw InternalFailure("tensor of type {} cannot be stored",
+                          at::toString(plain.scalar_type()));
   }
   StoredTensor stored{.dtype = std::string(found->first),
                       .shape = plain.sizes().vec()};
@@ -86,8 +81,7 @@ at::Tensor ToTensor(const StoredTensor& stored) {
       std::ranges::find(kTypes, stored.dtype,
                         &std::pair<std::string_view, at::ScalarType>::first);
   if (found == kTypes.end()) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("tensor of type {} cannot be used", stored.dtype));
+    throw Unsupported("tensor of type {} cannot be used", stored.dtype);
   }
   at::Tensor tensor = at::empty(stored.shape, at::dtype(found->second));
   std::memcpy(tensor.data_ptr(), stored.bytes.data(),
@@ -111,24 +105,22 @@ void LoadWeights(const std::map<std::string, StoredTensor>& weights,
   for (auto& [name, tensor] : TensorsOf(network)) {
     const auto found = weights.find(name);
     if (found == weights.end()) {
-      FailWeights(origin, fmt::format("no tensor '{}'", name));
+      throw Corrupt("{}: no tensor '{}'", origin, name);
     }
     const StoredTensor expected{.dtype = ToStored(tensor.new_empty({0})).dtype,
                                 .shape = tensor.sizes().vec()};
     if (found->second.dtype != expected.dtype ||
         found->second.shape != expected.shape) {
-      FailWeights(
-          origin,
-          fmt::format("tensor '{}' is {}[{}], expected {}[{}]", name,
-                      found->second.dtype, fmt::join(found->second.shape, ","),
-                      expected.dtype, fmt::join(expected.shape, ",")));
+      throw Corrupt("{}: tensor '{}' is {}[{}], expected {}[{}]", origin, name,
+                    found->second.dtype, fmt::join(found->second.shape, ","),
+                    expected.dtype, fmt::join(expected.shape, ","));
     }
     tensor.copy_(ToTensor(found->second));
     ++used;
   }
   if (used != weights.size()) {
-    FailWeights(origin, fmt::format("has {}, the network {}",
-                                    Counted(weights.size(), "tensor"), used));
+    throw Corrupt("{}: has {}, the network {}", origin,
+                  Counted(weights.size(), "tensor"), used);
   }
 }
 
@@ -141,8 +133,7 @@ std::shared_ptr<Network> RestoreNetwork(
   try {
     network = MakeNetwork(options);
   } catch (const Error& error) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: {}", origin, error.what()));
+    throw Corrupt("{}: {}", origin, error.what());
   }
   LoadWeights(weights, origin, *network);
   network->eval();

@@ -1,13 +1,11 @@
 #include "src/page/html_page.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "foretell/error.h"
 #include "src/core/embedded_file.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/name_table.h"
 #include "src/core/printable.h"
@@ -30,7 +28,7 @@ std::string_view BytesOf(std::string_view path) {
   const auto files = PageFiles();
   const auto file = std::ranges::find(files, path, &EmbeddedFile::path);
   if (file == files.end()) {
-    throw Error(ErrorCode::kInternal, fmt::format("{} is missing", path));
+    throw InternalFailure("{} is missing", path);
   }
   return file->bytes;
 }
@@ -99,8 +97,7 @@ std::string Filled(std::string_view pattern, std::span<const Part> parts) {
     const std::string_view name = pattern.substr(open + 2, close - open - 2);
     const auto part = std::ranges::find(parts, name, &Part::name);
     if (close == std::string_view::npos || part == parts.end()) {
-      throw Error(ErrorCode::kInternal,
-                  fmt::format("{}: nothing for '{}'", kTemplate, name));
+      throw InternalFailure("{}: nothing for '{}'", kTemplate, name);
     }
     page.append(part->text);
     pattern.remove_prefix(close + 2);

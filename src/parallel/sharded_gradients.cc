@@ -125,6 +125,19 @@ void ShardedStep::Scatter(std::size_t i,
     reduced_[IndexOf(trained[k])] = values[k];
   }
   last_reduced_ = values.front();
+  if (spec().cpu_offload) {
+    SendGradients(values, shard / ByteWidth(reduced) * ByteWidth(own));
+  }
+}
+
+void ShardedStep::SendGradients(const std::vector<ValueId>& shards,
+                                std::int64_t bytes) {
+  Add({.target = std::string(kToHost),
+       .inputs = shards,
+       .types = {},
+       .storages = {},
+       .attributes = {{std::string(kBytesAttribute), bytes}}});
+  Free(builder().value(shards.front()).storage);
 }
 
 std::vector<ValueId> ShardedStep::SumReplicas(std::size_t i,
@@ -154,6 +167,31 @@ void ShardedStep::EndAll() {
     if (index == kNone || At(index).gradient != storage) continue;
     SetValue(id, reduced_[IndexOf(index)]);
     SetStorage(storage, builder().value(reduced_[IndexOf(index)]).storage);
+  }
+  if (spec().cpu_offload) StepOnHost();
+}
+
+void ShardedStep::StepOnHost() {
+  std::vector<std::int64_t> states(facts_.parameters.size(), 0);
+  for (StorageId id = 0; id < std::ssize(graph().storages()); ++id) {
+    const ParameterIndex index = facts_.OwnerOf(id);
+    const Storage& storage = graph().storage(id);
+    if (index == kNone || storage.role != TensorRole::kOptimizerState) continue;
+    if (storage.bytes >= sizes_.TypeOf(index).NumElements()) {
+      ++states[IndexOf(index)];
+    }
+  }
+  for (const ParameterIndex index : facts_.by_ready) {
+    const TensorType type{sizes_.OwnDType(index),
+                          sizes_.ShardType(index).shape};
+    Add({.target = std::string(kStepOnHost),
+         .inputs = {reduced_[IndexOf(index)]},
+         .types = {},
+         .storages = {},
+         .phase = Phase::kOptimizer,
+         .attributes = {
+             {std::string(kBytesAttribute), type.Bytes()},
+             {std::string(kStatesAttribute), states[IndexOf(index)]}}});
   }
 }
 

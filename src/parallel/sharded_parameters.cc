@@ -7,7 +7,34 @@
 
 namespace foretell::parallel {
 
-ValueId ShardedStep::CastShards(std::size_t i, Phase phase) {
+std::vector<ValueId> ShardedStep::TakeShards(std::size_t i, Phase phase,
+                                             std::vector<StorageId>& copies) {
+  const ShardedUnit& unit = found_.units[i];
+  std::vector<ValueId> shards;
+  for (const ParameterIndex index : unit.parameters) {
+    ValueId shard = shards_[IndexOf(index)];
+    if (spec().cpu_offload) {
+      const TensorType type{sizes_.OwnDType(index),
+                            sizes_.ShardType(index).shape};
+      shard = AddTensor(
+          {.target = std::string(kFromHost),
+           .inputs = {},
+           .types = {type},
+           .storages = {},
+           .phase = phase,
+           .scope = unit.path,
+           .attributes = {{std::string(kBytesAttribute), type.Bytes()}}},
+          type.Bytes(), TensorRole::kParameter,
+          fmt::format("shard of {}", graph().value(At(index).value).name));
+      copies.push_back(builder().value(shard).storage);
+    }
+    shards.push_back(shard);
+  }
+  return shards;
+}
+
+ValueId ShardedStep::CastShards(std::size_t i, Phase phase,
+                                const std::vector<ValueId>& shards) {
   const ShardedUnit& unit = found_.units[i];
   Added added{.target = "_to_copy",
               .inputs = {},
@@ -16,10 +43,11 @@ ValueId ShardedStep::CastShards(std::size_t i, Phase phase) {
               .phase = phase,
               .scope = unit.path};
   std::vector<ParameterIndex> cast;
-  for (const ParameterIndex index : unit.parameters) {
+  for (std::size_t k = 0; k < shards.size(); ++k) {
+    const ParameterIndex index = unit.parameters[k];
     if (sizes_.OwnDType(index) == sizes_.TypeOf(index).dtype) continue;
     cast.push_back(index);
-    added.inputs.push_back(shards_[IndexOf(index)]);
+    added.inputs.push_back(shards[k]);
   }
   if (cast.empty()) return kNone;
   const std::int64_t bytes = WholeBytes(cast) / sizes_.gpus();
@@ -37,10 +65,9 @@ void ShardedStep::Gather(std::size_t i, Phase phase) {
               .phase = phase,
               .scope = unit.path,
               .group = sizes_.gpus()};
-  for (const ParameterIndex index : unit.parameters) {
-    added.inputs.push_back(shards_[IndexOf(index)]);
-  }
-  const ValueId cast = CastShards(i, phase);
+  std::vector<StorageId> copies;
+  added.inputs = TakeShards(i, phase, copies);
+  const ValueId cast = CastShards(i, phase, added.inputs);
   if (cast != kNone) added.inputs = {cast};
   // Not before what the unit before it gathered has been copied out.
   if (last_copied_ != kNone && !IsFlat()) added.inputs.push_back(last_copied_);
@@ -53,6 +80,7 @@ void ShardedStep::Gather(std::size_t i, Phase phase) {
       AddCollective(kAllGather, bytes, std::move(added)).front();
   builder().Allocate(buffer, Current());
   if (cast != kNone) Free(builder().value(cast).storage);
+  for (const StorageId copy : copies) Free(copy);
   states_[i].buffer = buffer;
 }
 

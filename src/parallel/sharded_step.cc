@@ -17,7 +17,8 @@
 //              is done. A unit whose inputs need no gradient, and the root, are
 //              done when the whole backward pass is.
 //
-// FullyShardedDataParallel, FSDP1, has one flat parameter per unit
+// FullyShardedDataParallel, FSDP1, has one flat parameter per unit, which the
+// optimizer updates as one (flat_shards.h)
 // (torch/distributed/fsdp/_flat_param.py, _runtime_utils.py, 2.13):
 //
 //   forward    parameters are views of the gathered buffer, which is allocated
@@ -35,6 +36,12 @@
 // what was reduced is converted back. FSDP1 converts gradients to the type of
 // the reduction in a tensor of their own, FSDP2 while it packs them.
 //
+// With CPUOffloadPolicy, or CPUOffload(offload_params=True), a GPU copies its
+// shards from the host before they are converted and gathered, and sends what
+// was reduced there, where the optimizer runs (FSDPParam.all_gather_inputs,
+// foreach_reduce; FlatParamHandle.pre_unshard, _offload_grad). Neither copy
+// outlives its unit.
+//
 // kZero2 is reshard_after_forward=False: what the forward pass gathered stays.
 //
 // Rows are split as torch.chunk does, so the first GPU, which is the one shown,
@@ -48,13 +55,39 @@ ShardedStep::ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
       facts_(graph, trained),
       sizes_(graph, facts_, spec),
       found_(FindUnits(graph, facts_, spec)),
+      flat_(graph, facts_, found_, spec),
       is_held_(graph.storages().size(), false),
       states_(found_.units.size()),
       shards_(facts_.parameters.size(), kNone),
       whole_(facts_.parameters.size(), kNone),
       reduced_(facts_.parameters.size(), kNone) {}
 
+std::vector<NodeId> ShardedStep::Order() const {
+  std::vector<NodeId> order = StepRewriter::Order();
+  if (spec().cpu_offload) {
+    std::erase_if(order, [this](NodeId id) {
+      return graph().node(id).phase == Phase::kOptimizer;
+    });
+  }
+  return order;
+}
+
 std::optional<std::int64_t> ShardedStep::BytesOf(StorageId id) const {
+  if (spec().cpu_offload) {
+    const TensorRole role = graph().storage(id).role;
+    if (role == TensorRole::kOptimizerState ||
+        role == TensorRole::kOptimizerTemporary) {
+      return std::nullopt;
+    }
+    if (role == TensorRole::kParameter && facts_.OwnerOf(id) != kNone) return 0;
+  }
+  if (flat_.LeaderOf(id) != id) return std::nullopt;
+  std::int64_t bytes = flat_.PartsOf(id).empty() ? RowBytesOf(id) : 0;
+  for (const StorageId part : flat_.PartsOf(id)) bytes += RowBytesOf(part);
+  return bytes;
+}
+
+std::int64_t ShardedStep::RowBytesOf(StorageId id) const {
   const ParameterIndex index = facts_.OwnerOf(id);
   const std::int64_t bytes = graph().storage(id).bytes;
   if (index == kNone || At(index).gradient == id) return bytes;
@@ -86,6 +119,7 @@ TensorType ShardedStep::TypeOf(ValueId id) const {
 }
 
 bool ShardedStep::Keeps(const MemoryEvent& event) const {
+  if (flat_.LeaderOf(event.storage) != event.storage) return false;
   if (event.kind == MemoryEvent::Kind::kAllocate) return true;
   const ParameterIndex index = facts_.OwnerOf(event.storage);
   return !is_held_[IndexOf(event.storage)] &&

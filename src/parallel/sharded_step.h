@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "src/parallel/flat_shards.h"
 #include "src/parallel/held_inputs.h"
 #include "src/parallel/shard_sizes.h"
 #include "src/parallel/sharded_units.h"
@@ -44,9 +45,18 @@ class ShardedStep final : public StepRewriter {
     return !found_.units[unit].parameters.empty();
   }
 
+  /// Without the optimizer's nodes if the host runs it.
+  std::vector<NodeId> Order() const override;
+
+  /// Of the rows of one storage.
+  std::int64_t RowBytesOf(StorageId id) const;
+
+  /// Empty for what is a part of another's tensor.
   std::optional<std::int64_t> BytesOf(StorageId id) const override;
+  StorageId LeaderOf(StorageId id) const override { return flat_.LeaderOf(id); }
   TensorType TypeOf(ValueId id) const override;
-  /// Gradients are freed when they are packed.
+  /// Gradients are freed when they are packed; a tensor lives with the first
+  /// storage that is a part of it.
   bool Keeps(const MemoryEvent& event) const override;
   void Begin() override;
   void BeforeNode(NodeId id) override;
@@ -71,8 +81,14 @@ class ShardedStep final : public StepRewriter {
   /// @name Parameters of a unit
   /// @{
   void Gather(std::size_t i, Phase phase);
-  /// The shards in the type in which they are gathered; kNone if they have it.
-  ValueId CastShards(std::size_t i, Phase phase);
+  /// The shards on the GPU: those of the host are copied, into storages that
+  /// `copies` then has, too.
+  std::vector<ValueId> TakeShards(std::size_t i, Phase phase,
+                                  std::vector<StorageId>& copies);
+  /// Those of `shards`, by parameter of the unit, that are gathered in another
+  /// type, in that type; kNone if there are none.
+  ValueId CastShards(std::size_t i, Phase phase,
+                     const std::vector<ValueId>& shards);
   /// Copies the parameters out of the buffer, or splits it into views of them.
   void MakeWhole(std::size_t i, Phase phase);
   void FreeWhole(std::size_t i);
@@ -96,14 +112,19 @@ class ShardedStep final : public StepRewriter {
   /// A node with a unit's shards of gradients in one new storage.
   Added ToShards(std::size_t i, const std::vector<ParameterIndex>& trained,
                  std::int64_t bytes, std::vector<ValueId> inputs);
+  /// Sends a unit's gradients to the host and frees them here.
+  void SendGradients(const std::vector<ValueId>& shards, std::int64_t bytes);
   /// Ends the units that autograd did not report, the root first; then the
   /// optimizer reads shards.
   void EndAll();
+  /// The host runs the optimizer over what it was sent.
+  void StepOnHost();
   /// @}
 
   StepFacts facts_;
   ShardSizes sizes_;
   ShardedUnits found_;
+  FlatShards flat_;
   std::vector<bool> is_held_;    ///< By storage: now, by a hook.
   std::vector<StorageId> held_;  ///< All that hooks held, in the new graph.
   std::vector<HeldGradient> gradients_;

@@ -92,6 +92,9 @@ void StepRewriter::AddStorages() {
     const Storage& storage = graph_.storage(id);
     SetStorage(id, builder_.AddStorage(*bytes, storage.role, storage.label));
   }
+  for (StorageId id = 0; id < std::ssize(graph_.storages()); ++id) {
+    SetStorage(id, StorageNow(LeaderOf(id)));
+  }
 }
 
 void StepRewriter::AddSources() {
@@ -134,7 +137,7 @@ void StepRewriter::AddNode(NodeId id) {
     const ValueId output = node.outputs[i];
     const Value& value = graph_.value(output);
     SetValue(output,
-             builder_.AddResult(added, value.name, TypeOf(output),
+             builder_.AddResult(added, NameNow(value.name), TypeOf(output),
                                 StorageNow(value.storage), StridesOf(output)));
   }
   if (IsWhole(node)) AddCalls(id, added);
@@ -158,7 +161,7 @@ void StepRewriter::AddCalls(NodeId id, NodeId added) {
       graph_, id,
       {.value = [this](ValueId value) { return ValueNow(value); },
        .storage = [this](StorageId storage) { return StorageNow(storage); },
-       .name = [](const std::string& name) { return name; }},
+       .name = [this](const std::string& name) { return NameNow(name); }},
       added, builder_);
 }
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/judge/report_json.h"
 
 namespace foretell::pictures {
@@ -51,10 +51,10 @@ constexpr std::array kSettings = {"model",       "format", "device",
                                   "environment", "mode",   "precision"};
 
 [[noreturn]] void Refuse(const std::string& origin, const std::string& field) {
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{}: {} is missing or of another type, expected a "
-                          "document of `foretell report --json`",
-                          origin, field));
+  throw Corrupt(
+      "{}: {} is missing or of another type, expected a document of `foretell "
+      "report --json`",
+      origin, field);
 }
 
 void CheckModules(const Json& document, const std::string& origin) {

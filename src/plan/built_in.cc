@@ -1,8 +1,6 @@
-#include <fmt/core.h>
-
-#include "foretell/error.h"
 #include "foretell/plan.h"
 #include "src/core/embedded_file.h"
+#include "src/core/failure.h"
 #include "src/core/text.h"
 
 namespace foretell {
@@ -53,14 +51,12 @@ Footprint BuiltInFootprint(std::string_view algorithm, std::string_view dtype) {
     dtypes.push_back(name.dtype);
   }
   if (dtypes.empty()) {
-    throw Error(ErrorCode::kNotFound,
-                fmt::format("algorithm '{}' is unknown, expected one of {}, or "
-                            "--footprint",
-                            algorithm, Joined(BuiltInAlgorithms())));
+    throw NotFound(
+        "algorithm '{}' is unknown, expected one of {}, or --footprint",
+        algorithm, Joined(BuiltInAlgorithms()));
   }
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("{}: dtype '{}' has no footprint, expected one of {}",
-                          algorithm, dtype, Joined(dtypes)));
+  throw NotFound("{}: dtype '{}' has no footprint, expected one of {}",
+                 algorithm, dtype, Joined(dtypes));
 }
 
 }  // namespace foretell

@@ -3,16 +3,15 @@
 // then rounded down to the alignment and cut at the volume's. Every member of
 // the chain holds the one before, footprints never shrink, so that the last one
 // that fits is found by bisection, and more memory never gives less.
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <optional>
 
-#include "foretell/error.h"
 #include "foretell/plan.h"
 #include "src/core/checked.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
@@ -29,25 +28,17 @@ std::string ShapeText(const Shape& shape) {
   return fmt::format("{}", fmt::join(shape, " x "));
 }
 
-[[noreturn]] void RefuseRequest(const Footprint& footprint,
-                                const std::string& problem) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: {}", footprint.algorithm, problem));
-}
-
 void CheckSizes(const Footprint& footprint, const Shape& sizes,
                 std::string_view what) {
   if (sizes.size() != footprint.axes.size()) {
-    RefuseRequest(footprint,
-                  fmt::format("{} has {}, expected {}: {}", what,
-                              Counted(sizes.size(), "dimension"),
-                              footprint.axes.size(), Joined(footprint.axes)));
+    throw InvalidArgument("{}: {} has {}, expected {}: {}", footprint.algorithm,
+                          what, Counted(sizes.size(), "dimension"),
+                          footprint.axes.size(), Joined(footprint.axes));
   }
   for (const std::int64_t size : sizes) {
     if (size >= 1 && size <= kLongestEdge) continue;
-    RefuseRequest(footprint,
-                  fmt::format("{} {} has a size of {}, expected 1 to 2^40",
-                              what, ShapeText(sizes), size));
+    throw InvalidArgument("{}: {} {} has a size of {}, expected 1 to 2^40",
+                          footprint.algorithm, what, ShapeText(sizes), size);
   }
 }
 
@@ -55,15 +46,14 @@ void CheckRequest(const Footprint& footprint, const ChunkRequest& request) {
   CheckSizes(footprint, request.shape, "shape");
   if (!request.align.empty()) CheckSizes(footprint, request.align, "align");
   if (request.memory_bytes < 1) {
-    RefuseRequest(footprint,
-                  fmt::format("memory of {}, expected at least 1",
-                              Counted(request.memory_bytes, "byte")));
+    throw InvalidArgument("{}: memory of {}, expected at least 1",
+                          footprint.algorithm,
+                          Counted(request.memory_bytes, "byte"));
   }
   if (!(request.margin >= 0 && request.margin < 1)) {
-    RefuseRequest(
-        footprint,
-        fmt::format("margin of {}, expected a share from 0 to below 1",
-                    request.margin));
+    throw InvalidArgument(
+        "{}: margin of {}, expected a share from 0 to below 1",
+        footprint.algorithm, request.margin);
   }
 }
 
@@ -148,12 +138,10 @@ class Chain {
   const auto mib = [](double bytes) {
     return FormatNumber(bytes / static_cast<double>(kMiB), 1);
   };
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format(
-          "{}: the smallest block, {}, needs {} MiB, and {} MiB are usable",
-          footprint.algorithm, ShapeText(block),
-          mib(PeakBytes(footprint, block)), mib(usable_bytes)));
+  throw Unsupported(
+      "{}: the smallest block, {}, needs {} MiB, and {} MiB are usable",
+      footprint.algorithm, ShapeText(block), mib(PeakBytes(footprint, block)),
+      mib(usable_bytes));
 }
 
 }  // namespace
@@ -179,7 +167,10 @@ ChunkPlan PlanChunk(const Footprint& footprint, const ChunkRequest& request) {
   plan.peak_bytes = PeakBytes(footprint, plan.block);
   const std::optional<std::int64_t> chunks =
       CheckedProduct(chain.PartsOf(plan.chunk));
-  if (!chunks) RefuseRequest(footprint, "the volume has 2^63 chunks or more");
+  if (!chunks) {
+    throw InvalidArgument("{}: the volume has 2^63 chunks or more",
+                          footprint.algorithm);
+  }
   plan.chunks = *chunks;
   return plan;
 }

@@ -1,13 +1,12 @@
 #include "src/plan/explore.h"
 
-#include <fmt/core.h>
-
 #include <Eigen/Core>
 #include <algorithm>
 #include <cstddef>
 #include <optional>
 
 #include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/plan/fit_footprint.h"
 #include "src/surrogate/table.h"
@@ -157,9 +156,8 @@ std::optional<Eigen::Index> NextOf(const ExploreOptions& options,
 Footprint ExploreFootprint(const ExploreOptions& options,
                            const MeasureBlock& measure) {
   if (options.runs < static_cast<int>(kFewestRuns)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("a footprint of {}, expected at least {}",
-                            Counted(options.runs, "run"), kFewestRuns));
+    throw InvalidArgument("a footprint of {}, expected at least {}",
+                          Counted(options.runs, "run"), kFewestRuns);
   }
   Footprint footprint;
   for (const surrogate::Axis& axis : options.axes) {
@@ -179,10 +177,8 @@ Footprint ExploreFootprint(const ExploreOptions& options,
   }
   if (footprint.runs.size() < kFewestRuns) {
     if (first) throw *first;
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("the axes have {}, expected at least {}",
-                    Counted(footprint.runs.size(), "block"), kFewestRuns));
+    throw InvalidArgument("the axes have {}, expected at least {}",
+                          Counted(footprint.runs.size(), "block"), kFewestRuns);
   }
   SetTerms(footprint);
   return footprint;

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/printable.h"
 #include "src/core/resident_memory.h"
 #include "src/core/units.h"
@@ -29,8 +29,7 @@ void RefuseNothing(const std::string& command) {
     words.erase(at, std::string_view(kShapePlace).size());
   }
   if (words.find_first_not_of(" \t\n:;") != std::string::npos) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("command '{}': runs nothing", command));
+  throw InvalidArgument("command '{}': runs nothing", command);
 }
 
 std::string WithShape(std::string command, const std::string& sizes) {
@@ -38,8 +37,7 @@ std::string WithShape(std::string command, const std::string& sizes) {
   constexpr std::string_view kPlace = kShapePlace;
   std::size_t at = command.find(kPlace);
   if (at == std::string::npos) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("command '{}': has no {}", command, kShapePlace));
+    throw InvalidArgument("command '{}': has no {}", command, kShapePlace);
   }
   for (; at != std::string::npos; at = command.find(kPlace, at)) {
     command.replace(at, kPlace.size(), sizes);
@@ -52,9 +50,8 @@ std::string WithShape(std::string command, const std::string& sizes) {
                             const std::string& log) {
   const std::string words =
       Printable(sandbox::LastWords(log)).substr(0, kMostWords);
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("'{}': {}{}{}", line, ToString(end),
-                          words.empty() ? "" : ": ", words));
+  throw Unsupported("'{}': {}{}{}", line, ToString(end),
+                    words.empty() ? "" : ": ", words);
 }
 
 /// The shell has been killed; what it had started would go on, and use memory
@@ -101,8 +98,7 @@ std::int64_t MeasurePeak(const std::string& command,
     return std::max(seen, end.peak_bytes);
   }
   if (seen > 0) return seen;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("'{}': ended before its memory could be read", line));
+  throw Unsupported("'{}': ended before its memory could be read", line);
 }
 
 }  // namespace foretell::plan

@@ -21,7 +21,9 @@
 #include <vector>
 
 #include "foretell/error.h"
+#include "src/program/delta_adapter.h"
 #include "src/program/quantized_weights.h"
+#include "src/program/rotation_adapter.h"
 #include "src/program/weighted_operators.h"
 
 namespace foretell {
@@ -182,6 +184,19 @@ at::Tensor TermOf(const LoraSpec& spec, const AdaptedCall& call,
                    : ScaledLowRank(spec, call, input);
 }
 
+/// The layer's result with LayerAdapter::parts.
+at::Tensor WithParts(const LoraSpec& spec, const AdaptedCall& call,
+                     at::Tensor result) {
+  if (call.scale.defined()) {
+    const c10::IValue& bias = call.arguments[kBiasArgument];
+    return ScaledResult(result, bias.isNone() ? at::Tensor() : bias.toTensor(),
+                        call.scale);
+  }
+  if (spec.method == AdapterMethod::kOft) return result;
+  const at::Tensor input = call.arguments[call.layer.input].toTensor();
+  return at::add(result, DeltaTerm(spec, call.adapter, input));
+}
+
 /// IA3's vector, which Python multiplies by 1.
 at::Tensor Ia3Scale(const at::Tensor& vector) {
   return at::mul(vector.flatten(), 1);
@@ -203,12 +218,20 @@ void RequireAdaptable(const LoraSpec& spec, const AdaptedCall& call) {
   if (needs_linear && (call.layer.name != "aten::linear" ||
                        weight.sizes() != call.adapter.weight.sizes() ||
                        weight.strides() != call.adapter.weight.strides())) {
-    RefuseAdapter(call, "DoRA, IA3 and VeRA are modelled for nn.Linear alone");
+    RefuseAdapter(call,
+                  "DoRA and methods other than LoRA are modelled for "
+                  "nn.Linear alone");
   }
 }
 
-std::vector<at::Tensor> Ia3Input(const LoraSpec& spec,
-                                 const AdaptedCall& call) {
+std::vector<at::Tensor> AdaptedInput(const LoraSpec& spec, AdaptedCall& call) {
+  if (spec.method == AdapterMethod::kOft ||
+      spec.method == AdapterMethod::kBoft) {
+    std::vector<at::Tensor> made = RotatedInput(
+        spec, call.adapter, call.arguments[call.layer.input].toTensor());
+    if (spec.method == AdapterMethod::kBoft) call.scale = made[1];
+    return made;
+  }
   const at::Tensor& vector = call.adapter.narrow;
   if (spec.method != AdapterMethod::kIa3 || !vector.defined()) return {};
   const at::Tensor input = call.arguments[call.layer.input].toTensor();
@@ -227,6 +250,10 @@ at::Tensor AdaptedResult(const LoraSpec& spec, const AdaptedCall& call,
     const at::Tensor term = ScaledLowRank({}, call, input);
     result = at::add(result, term);
     return InType(result, type);
+  }
+  if (!call.adapter.parts.empty()) {
+    result = WithParts(spec, call, std::move(result));
+    return InType(result, input.scalar_type());
   }
   const bool is_four_bits =
       QuantizedWeights::IsCopiedByAdapters(call.adapter.weight);

@@ -10,7 +10,6 @@
 //
 // The recorder's key comes before every autocast key. It asks Intercept, so
 // that casts of a top-level call become nodes of their own before it.
-
 #include "src/program/autocast.h"
 
 #include <ATen/ATen.h>
@@ -20,7 +19,7 @@
 #include <mutex>
 #include <optional>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/program/meta/in_autocast.h"
 #include "src/program/operator_call.h"
 
@@ -200,10 +199,9 @@ c10::OperatorHandle AutocastRegion::Prepare(const c10::OperatorHandle& op,
       stack.emplace_back(static_cast<std::int64_t>(at::kFloat));
       return OverloadWithType(op);
     case AutocastPolicy::kRefused:
-      throw Error(ErrorCode::kUnsupported,
-                  op.schema().name() +
-                      " is refused by autocast; PyTorch asks "
-                      "for its variant with logits");
+      throw Unsupported(
+          "{} is refused by autocast; PyTorch asks for its variant with logits",
+          op.schema().name());
   }
   return op;
 }

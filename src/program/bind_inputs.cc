@@ -8,7 +8,6 @@
 // leading dimension that is given (by the file or by `--input`), where it
 // equals that of the first input. Without `--batch` a batch that is left open
 // becomes 1.
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -19,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "foretell/error.h"
 #include "foretell/program.h"
+#include "src/core/failure.h"
 #include "src/core/text.h"
 #include "src/graph/validate.h"
 #include "src/program/derive_sizes.h"
@@ -62,10 +61,8 @@ void RefuseTwice(const InputRequest& request, const std::string& origin) {
     const auto other =
         std::ranges::find(one + 1, inputs.end(), one->name, &BoundInput::name);
     if (other == inputs.end()) continue;
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: --input '{}' and '{}' are for the same input", origin,
-                    ToString(one->type), ToString(other->type)));
+    throw InvalidArgument("{}: --input '{}' and '{}' are for the same input",
+                          origin, ToString(one->type), ToString(other->type));
   }
 }
 
@@ -79,16 +76,13 @@ void RefuseUnknownNames(std::span<const InputSpec> specs,
         [&](const InputSpec& spec) { return spec.name == input.name; });
     if (known) continue;
     if (input.name.empty()) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: --input '{}' names none of the model's "
-                              "inputs {}; write {}={}",
-                              origin, ToString(input.type), Names(specs),
-                              specs.empty() ? "name" : specs.front().name,
-                              ToString(input.type)));
+      throw InvalidArgument(
+          "{}: --input '{}' names none of the model's inputs {}; write {}={}",
+          origin, ToString(input.type), Names(specs),
+          specs.empty() ? "name" : specs.front().name, ToString(input.type));
     }
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: --input names '{}', the model's inputs are {}",
-                            origin, input.name, Names(specs)));
+    throw InvalidArgument("{}: --input names '{}', the model's inputs are {}",
+                          origin, input.name, Names(specs));
   }
 }
 
@@ -170,9 +164,8 @@ std::vector<std::int64_t> BindContent(const Draft& draft,
     return {};
   }
   const auto refuse = [&](const std::string& why) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: --value of '{}': {}", origin, draft.spec->name, why));
+    throw InvalidArgument("{}: --value of '{}': {}", origin, draft.spec->name,
+                          why);
   };
   if (IsFloatingPoint(type.dtype) || type.dtype == DType::kC64 ||
       type.dtype == DType::kC128) {
@@ -203,9 +196,8 @@ void RefuseUnknownContent(std::span<const InputSpec> specs,
         (name.empty() && specs.size() == 1) ||
         std::ranges::count(specs, name, &InputSpec::name) != 0;
     if (is_known) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: --value names '{}', the model's inputs are {}",
-                            origin, name, Names(specs)));
+    throw InvalidArgument("{}: --value names '{}', the model's inputs are {}",
+                          origin, name, Names(specs));
   }
 }
 
@@ -228,11 +220,10 @@ bool Bind(std::vector<Draft>& drafts, std::int64_t size,
 [[noreturn]] void RefuseDim(const std::string& name,
                             const DraftSymbols& symbols,
                             const std::string& origin) {
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{}: --dim names '{}', the model's named dimensions are {}; "
-                  "--batch and {} set those without a name",
-                  origin, name, ListOf(symbols), kSequenceLength));
+  throw InvalidArgument(
+      "{}: --dim names '{}', the model's named dimensions are {}; --batch and "
+      "{} set those without a name",
+      origin, name, ListOf(symbols), kSequenceLength);
 }
 
 /// Applies `--dim`. Returns its equations for symbols and formulas.
@@ -276,9 +267,8 @@ void RefuseOtherBatch(const Draft& draft, const InputRequest& request,
        {draft.dims.front().symbol, PlaceOf(draft, 0)}) {
     const auto said = request.dims.find(name);
     if (said == request.dims.end() || said->second == *request.batch) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: --batch {} and --dim {}={} contradict", origin,
-                            *request.batch, said->first, said->second));
+    throw InvalidArgument("{}: --batch {} and --dim {}={} contradict", origin,
+                          *request.batch, said->first, said->second);
   }
 }
 
@@ -374,10 +364,10 @@ void RefuseEmptyBatch(const std::vector<BoundInput>& inputs,
   const auto first = std::ranges::find_if(
       inputs, [](const BoundInput& one) { return !one.type.shape.empty(); });
   if (first == inputs.end() || first->type.shape.front() != 0) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: input '{}' is {}: the batch, its leading "
-                          "dimension, is 0, expected at least 1",
-                          origin, first->name, ToString(first->type)));
+  throw InvalidArgument(
+      "{}: input '{}' is {}: the batch, its leading dimension, is 0, expected "
+      "at least 1",
+      origin, first->name, ToString(first->type));
 }
 
 }  // namespace
@@ -415,9 +405,8 @@ std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
   std::vector<SizeEquation> said;
   std::vector<Draft> drafts = GivenDrafts(specs, request, origin, said);
   if (request.batch && *request.batch < 1) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: --batch is {}, expected at least 1", origin,
-                            *request.batch));
+    throw InvalidArgument("{}: --batch is {}, expected at least 1", origin,
+                          *request.batch);
   }
   if (request.batch) BindBatch(drafts, request, origin);
   DeriveSizes(drafts, said, origin);
@@ -429,8 +418,7 @@ std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
   }
   const std::string open = OpenDimensions(drafts);
   if (!open.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                origin + ": dimensions without a size: " + open);
+    throw InvalidArgument("{}: dimensions without a size: {}", origin, open);
   }
   std::vector<BoundInput> bound;
   for (Draft& draft : drafts) {

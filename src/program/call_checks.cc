@@ -3,7 +3,6 @@
 #include <c10/core/Layout.h>
 #include <c10/core/MemoryFormat.h>
 #include <c10/core/ScalarType.h>
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -11,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "foretell/error.h"
 #include "foretell/program.h"
+#include "src/core/failure.h"
 #include "src/program/operator_call.h"
 
 namespace foretell {
@@ -104,9 +103,8 @@ void RequireFewParts(const c10::FunctionSchema& schema,
       cutter->parts(CutLength(stack[first].toTensor(), stack.back().toInt()),
                     stack[first + 1].toInt());
   if (parts <= kMaxParts) return;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("makes {} tensors, at most {} are accepted", parts,
-                          kMaxParts));
+  throw Unsupported("makes {} tensors, at most {} are accepted", parts,
+                    kMaxParts);
 }
 
 void RequireKnownForms(const c10::FunctionSchema& schema,
@@ -120,9 +118,8 @@ void RequireKnownForms(const c10::FunctionSchema& schema,
     if (form == nullptr) continue;
     const std::int64_t number = value.toInt();
     if (number >= 0 && number < form->count) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("is given {} {}, there are 0 to {}", form->name,
-                            number, form->count - 1));
+    throw InvalidArgument("is given {} {}, there are 0 to {}", form->name,
+                          number, form->count - 1);
   }
 }
 
@@ -139,12 +136,10 @@ void RequireOneType(const c10::FunctionSchema& schema,
     ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
       if (!expected) expected = tensor.scalar_type();
       if (tensor.scalar_type() == *expected) return;
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format(
-              "multiplies elements of type {} and {}, which must be the same",
-              DTypeName(ToDType(*expected)),
-              DTypeName(ToDType(tensor.scalar_type()))));
+      throw InvalidArgument(
+          "multiplies elements of type {} and {}, which must be the same",
+          DTypeName(ToDType(*expected)),
+          DTypeName(ToDType(tensor.scalar_type())));
     });
   }
 }

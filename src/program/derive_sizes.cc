@@ -1,7 +1,5 @@
 #include "src/program/derive_sizes.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
@@ -9,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell {
 namespace {
@@ -134,13 +132,10 @@ class SizeDeriver {
   [[noreturn]] void Refuse(const Draft& draft, std::size_t place,
                            const DraftDim& dim) const {
     const std::string& name = draft.spec->name;
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: input '{}': dimension {} is '{}', {} in the file's "
-                    "example, and cannot be computed for other sizes; use "
-                    "--dim {}.{}=N or --input {}=…",
-                    origin_, name, place, dim.symbol, *dim.value, name, place,
-                    name));
+    throw InvalidArgument(
+        "{}: input '{}': dimension {} is '{}', {} in the file's example, and "
+        "cannot be computed for other sizes; use --dim {}.{}=N or --input {}=…",
+        origin_, name, place, dim.symbol, *dim.value, name, place, name);
   }
 
   std::vector<Draft>& drafts_;

@@ -6,8 +6,7 @@
 
 #include "src/program/foreign_step.h"
 
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ATen.h>
 #include <torch/library.h>
 
 #include <algorithm>

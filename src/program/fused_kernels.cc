@@ -1,16 +1,17 @@
 #include "src/program/fused_kernels.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <string_view>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
+#include "src/program/float8_linear.h"
 #include "src/program/liger.h"
 #include "src/program/operand_checks.h"
+#include "src/program/weighted_operators.h"
 
 namespace foretell {
 namespace {
@@ -23,6 +24,9 @@ constexpr unsigned Bit(FusedKernel kernel) {
 
 constexpr unsigned kNormAndRope =
     Bit(FusedKernel::kRmsNorm) | Bit(FusedKernel::kRope);
+constexpr unsigned kAnyFloat8 = Bit(FusedKernel::kFloat8) |
+                                Bit(FusedKernel::kFloat8Rows) |
+                                Bit(FusedKernel::kFloat8RowsWideGrad);
 constexpr unsigned kLossesWithHead = Bit(FusedKernel::kLinearCrossEntropy) |
                                      Bit(FusedKernel::kFloatLinearCrossEntropy);
 
@@ -43,15 +47,14 @@ constexpr KernelName kKernelNames[] = {
     {"swiglu", Bit(FusedKernel::kSwiGlu)},
     {"cross-entropy", Bit(FusedKernel::kCrossEntropy)},
     {"fused-linear-cross-entropy", Bit(FusedKernel::kLinearCrossEntropy)},
+    {"float8", Bit(FusedKernel::kFloat8)},
+    {"float8-rowwise", Bit(FusedKernel::kFloat8Rows)},
+    {"float8-rowwise-gw-hp", Bit(FusedKernel::kFloat8RowsWideGrad)},
     {"foak", kNormAndRope | Bit(FusedKernel::kCrossEntropy)},
     {"foak-liger", kNormAndRope | Bit(FusedKernel::kFloatLinearCrossEntropy)},
 };
 /// With a number after it.
 constexpr std::string_view kChunked = "chunked-cross-entropy:";
-
-[[noreturn]] void RefuseKernels(const std::string& message) {
-  throw Error(ErrorCode::kInvalidArgument, message);
-}
 
 /// One of the last dimension, with a weight.
 bool RunRmsNorm(torch::jit::Stack& stack, std::size_t first) {
@@ -79,6 +82,19 @@ bool RunCrossEntropy(torch::jit::Stack& stack, std::size_t first) {
   return true;
 }
 
+/// A linear layer whose sizes are multiples of 16.
+template <Float8Recipe recipe>
+bool RunFloat8(torch::jit::Stack& stack, std::size_t first) {
+  const at::Tensor weight = stack[first + 1].toTensor();
+  const c10::IValue& bias = stack[first + 2];
+  at::Tensor result =
+      Float8Linear(stack[first].toTensor(), weight,
+                   bias.isNone() ? at::Tensor() : bias.toTensor(), recipe);
+  stack.resize(first);
+  stack.emplace_back(std::move(result));
+  return true;
+}
+
 struct ReplacedRow {
   std::string_view name;
   FusedKernel kernel;
@@ -90,9 +106,19 @@ struct ReplacedRow {
 constexpr ReplacedRow kReplaced[] = {
     {"aten::rms_norm", FusedKernel::kRmsNorm, &RunRmsNorm},
     {"aten::cross_entropy_loss", FusedKernel::kCrossEntropy, &RunCrossEntropy},
+    {"aten::linear", FusedKernel::kFloat8,
+     &RunFloat8<Float8Recipe::kTensorwise>},
+    {"aten::linear", FusedKernel::kFloat8Rows,
+     &RunFloat8<Float8Recipe::kRowwise>},
+    {"aten::linear", FusedKernel::kFloat8RowsWideGrad,
+     &RunFloat8<Float8Recipe::kRowwiseWideGrad>},
 };
 
 }  // namespace
+
+bool HasFloat8(const TrainingLoop& loop) {
+  return loop.kernels.find("float8") != std::string::npos;
+}
 
 FusedKernelScope::FusedKernelScope(const TraceOptions& options) {
   std::string_view rest = options.loop.kernels;
@@ -102,6 +128,7 @@ FusedKernelScope::FusedKernelScope(const TraceOptions& options) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   RequireFits(options);
+  if (const auto cast = AutocastType(options.run)) cast_ = ToScalarType(*cast);
   must_be_used_ = options.run.mode == Mode::kTraining;
   if (!choices_.empty()) current_kernels = this;
 }
@@ -114,10 +141,9 @@ void FusedKernelScope::Add(const std::string& name) {
     const auto chunks =
         ParseNumber<int>(std::string_view(name).substr(kChunked.size()));
     if (!chunks || *chunks < 2) {
-      RefuseKernels(
-          fmt::format("kernels '{}': expected a number of at least 2 "
-                      "after the colon",
-                      name));
+      throw InvalidArgument(
+          "kernels '{}': expected a number of at least 2 after the colon",
+          name);
     }
     chunks_ = *chunks;
     choice.kernels = Bit(FusedKernel::kChunkedCrossEntropy);
@@ -129,8 +155,8 @@ void FusedKernelScope::Add(const std::string& name) {
       for (const KernelName& one : kKernelNames) {
         known += std::string(one.name) + ", ";
       }
-      RefuseKernels(
-          fmt::format("kernels '{}': expected {}{}N", name, known, kChunked));
+      throw InvalidArgument("kernels '{}': expected {}{}N", name, known,
+                            kChunked);
     }
     choice.kernels = row->kernels;
   }
@@ -138,22 +164,34 @@ void FusedKernelScope::Add(const std::string& name) {
   choices_.push_back(std::move(choice));
 }
 
+void FusedKernelScope::RequireFloat8Fits(const TrainingLoop& loop) const {
+  if (std::popcount(chosen_ & kAnyFloat8) > 1) {
+    throw InvalidArgument("kernels '{}': expected one recipe of float8",
+                          loop.kernels);
+  }
+  if (loop.lora == LoraSpec{} && loop.quantize == QuantizeSpec{}) return;
+  throw InvalidArgument(
+      "kernels '{}' train whole weights: they are not predicted with --lora "
+      "and --quantize",
+      loop.kernels);
+}
+
 void FusedKernelScope::RequireFits(const TraceOptions& options) const {
   if (choices_.empty()) return;
   if (options.device != TraceDevice::kMeta) {
-    RefuseKernels(
-        fmt::format("kernels '{}' run on GPUs only: they are not "
-                    "traced on the CPU",
-                    options.loop.kernels));
+    throw InvalidArgument(
+        "kernels '{}' run on GPUs only: they are not traced on the CPU",
+        options.loop.kernels);
   }
   const ParallelSpec& parallel = options.loop.parallel;
+  if (HasFloat8(options.loop)) RequireFloat8Fits(options.loop);
   // They make gradients in the forward pass, long before DDP sends them.
   const bool early_gradients = (chosen_ & kLossesWithHead) != 0;
   if (parallel.kind == ParallelKind::kTensor ||
       (parallel.kind != ParallelKind::kOneGpu && early_gradients &&
        !ShardsParameters(parallel))) {
-    RefuseKernels(fmt::format("kernels '{}' are not predicted with {}",
-                              options.loop.kernels, ToString(parallel)));
+    throw InvalidArgument("kernels '{}' are not predicted with {}",
+                          options.loop.kernels, ToString(parallel));
   }
 }
 
@@ -161,6 +199,18 @@ bool FusedKernelScope::Takes(FusedKernel kernel) {
   if (current_kernels == nullptr) return false;
   current_kernels->used_ |= current_kernels->chosen_ & Bit(kernel);
   return (current_kernels->chosen_ & Bit(kernel)) != 0;
+}
+
+void FusedKernelScope::Keep(const at::Tensor& weight) {
+  if (current_kernels == nullptr) return;
+  current_kernels->kept_ = weight.storage().unsafeGetStorageImpl();
+}
+
+bool FusedKernelScope::IsKept(const torch::jit::Stack& stack,
+                              std::size_t first) const {
+  const at::Tensor& weight = stack[first + 1].toTensor();
+  return !weight.is_leaf() || !IsFloat8Layer(weight) ||
+         weight.storage().unsafeGetStorageImpl() == kept_;
 }
 
 std::int64_t FusedKernelScope::Chunks() { return current_kernels->chunks_; }
@@ -171,7 +221,13 @@ bool FusedKernelScope::Intercept(const c10::OperatorHandle& op,
   const std::size_t first = stack.size() - op.schema().arguments().size();
   for (const ReplacedRow& row : kReplaced) {
     if (op.operator_name().name != row.name) continue;
-    if ((current_kernels->chosen_ & Bit(row.kernel)) == 0) return false;
+    if ((current_kernels->chosen_ & Bit(row.kernel)) == 0) continue;
+    if (row.name == "aten::linear") {
+      if (current_kernels->IsKept(stack, first)) return false;
+      if (current_kernels->cast_) {
+        stack[first] = InType(stack[first].toTensor(), *current_kernels->cast_);
+      }
+    }
     RequireOperandsFit(op, stack);
     return row.run(stack, first) && Takes(row.kernel);
   }
@@ -181,11 +237,11 @@ bool FusedKernelScope::Intercept(const c10::OperatorHandle& op,
 void FusedKernelScope::RequireUse() const {
   for (const Choice& choice : choices_) {
     if (!must_be_used_ || (choice.kernels & used_) != 0) continue;
-    RefuseKernels(fmt::format(
+    throw InvalidArgument(
         "kernels '{}' replace nothing: of a file they replace the operators "
-        "rms_norm and cross_entropy_loss, of the zoo what its LLaMA-like "
-        "networks run",
-        choice.name));
+        "rms_norm, cross_entropy_loss and linear, of the zoo what its "
+        "LLaMA-like networks run",
+        choice.name);
   }
 }
 

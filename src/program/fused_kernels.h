@@ -1,9 +1,12 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +16,7 @@ namespace foretell {
 
 /// A kernel of another library that a step runs instead of PyTorch's operators;
 /// each is a bit of its own.
-enum class FusedKernel : std::uint8_t {
+enum class FusedKernel : std::uint16_t {
   kRmsNorm = 1,
   kRope = 2,
   kSwiGlu = 4,
@@ -24,7 +27,15 @@ enum class FusedKernel : std::uint8_t {
   kFloatLinearCrossEntropy = 32,
   /// Cross entropy of parts of the logits, in PyTorch's operators.
   kChunkedCrossEntropy = 64,
+  /// torchao's float8 training of linear layers, see Float8Linear.
+  kFloat8 = 128,
+  kFloat8Rows = 256,
+  kFloat8RowsWideGrad = 512,
 };
+
+/// Whether TrainingLoop::kernels has linear layers in 8 bits, of all except the
+/// network's last.
+bool HasFloat8(const TrainingLoop& loop);
 
 /// The kernels of TrainingLoop::kernels, on this thread while it lives. Scopes
 /// do not nest.
@@ -41,6 +52,8 @@ class FusedKernelScope {
   /// Whether the caller must run `kernel`, which counts as used then. False
   /// without a scope.
   static bool Takes(FusedKernel kernel);
+  /// Leaves the linear layer with `weight` as it is.
+  static void Keep(const at::Tensor& weight);
   /// Parts of kChunkedCrossEntropy. Requires that the step takes it.
   static std::int64_t Chunks();
 
@@ -61,11 +74,16 @@ class FusedKernelScope {
 
   void Add(const std::string& name);
   void RequireFits(const TraceOptions& options) const;
+  void RequireFloat8Fits(const TrainingLoop& loop) const;
+  /// Whether the linear layer whose arguments begin at `first` stays.
+  bool IsKept(const torch::jit::Stack& stack, std::size_t first) const;
 
   std::vector<Choice> choices_;
   unsigned chosen_ = 0;
   unsigned used_ = 0;
   std::int64_t chunks_ = 0;
+  const c10::StorageImpl* kept_ = nullptr;
+  std::optional<at::ScalarType> cast_;  ///< What Float8Linear casts inputs to.
   bool must_be_used_ = false;
 };
 

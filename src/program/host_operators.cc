@@ -3,7 +3,6 @@
 // for the CPU do not all check what they are given: out of 3,665 some two dozen
 // read or write beyond their tensors. So it is a list of what may run, not of
 // what may not. Total time is bounded by the process's limits.
-
 #include "src/program/host_operators.h"
 
 #include <ATen/ATen.h>
@@ -13,7 +12,7 @@
 #include <limits>
 #include <string>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/program/operator_call.h"
 
 namespace foretell {
@@ -95,8 +94,7 @@ bool IsSmallest(const c10::IValue& dividend) {
 }
 
 [[noreturn]] void RefuseOnHost(const std::string& why) {
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("computes on the host: {}; try --trace cpu", why));
+  throw Unsupported("computes on the host: {}; try --trace cpu", why);
 }
 
 }  // namespace

@@ -4,17 +4,12 @@
 
 #include <algorithm>
 
+#include "src/program/delta_adapter.h"
 #include "src/program/name_pattern.h"
+#include "src/program/rotation_adapter.h"
 
 namespace foretell {
 namespace {
-
-at::Tensor MakeTrained(const LoraSpec& spec, const at::Tensor& like,
-                       at::IntArrayRef shape) {
-  at::Tensor tensor =
-      at::empty(shape, like.options().dtype(ToScalarType(spec.type)));
-  return tensor.set_requires_grad(true);
-}
 
 LayerAdapter MakeLora(const LoraSpec& spec, const NamedTensor& parameter) {
   const at::Tensor& weight = parameter.tensor;
@@ -89,7 +84,39 @@ constexpr AdapterName kAdapterNames[] = {
     {AdapterMethod::kVera, &LayerAdapter::magnitude, ".vera_lambda_b"},
 };
 
+LayerAdapter MakeParts(const LoraSpec& spec, const NamedTensor& parameter) {
+  const at::Tensor& weight = parameter.tensor;
+  LayerAdapter adapter = {.name = parameter.name, .weight = weight};
+  using enum AdapterMethod;
+  adapter.parts = spec.method == kLoHa   ? MakeLoHaParts(spec, weight)
+                  : spec.method == kLoKr ? MakeLoKrParts(spec, weight)
+                  : spec.method == kOft  ? MakeOftParts(spec, parameter)
+                                         : MakeBoftParts(spec, parameter);
+  return adapter;
+}
+
+LayerAdapter MakeAdapter(const LoraSpec& spec, const NamedTensor& parameter,
+                         const LayerAdapter& shared) {
+  switch (spec.method) {
+    case AdapterMethod::kLora:
+      return MakeLora(spec, parameter);
+    case AdapterMethod::kIa3:
+      return MakeIa3(spec, parameter);
+    case AdapterMethod::kVera:
+      return MakeVera(spec, parameter, shared);
+    default:
+      return MakeParts(spec, parameter);
+  }
+}
+
 }  // namespace
+
+at::Tensor MakeTrained(const LoraSpec& spec, const at::Tensor& like,
+                       at::IntArrayRef shape) {
+  at::Tensor tensor =
+      at::empty(shape, like.options().dtype(ToScalarType(spec.type)));
+  return tensor.set_requires_grad(true);
+}
 
 std::vector<LayerAdapter> MakeLayerAdapters(
     const LoraSpec& spec, const std::vector<NamedTensor>& weights,
@@ -102,14 +129,14 @@ std::vector<LayerAdapter> MakeLayerAdapters(
   }
   std::vector<LayerAdapter> adapters;
   for (const NamedTensor& weight : weights) {
-    adapters.push_back(
-        spec.method == AdapterMethod::kVera  ? MakeVera(spec, weight, shared)
-        : spec.method == AdapterMethod::kIa3 ? MakeIa3(spec, weight)
-                                             : MakeLora(spec, weight));
+    adapters.push_back(MakeAdapter(spec, weight, shared));
     for (const AdapterName& row : kAdapterNames) {
       const at::Tensor& tensor = adapters.back().*row.tensor;
       if (row.method != spec.method || !tensor.defined()) continue;
       parameters.push_back({weight.name + row.name, tensor});
+    }
+    for (const NamedTensor& part : adapters.back().parts) {
+      parameters.push_back({weight.name + part.name, part.tensor});
     }
   }
   return adapters;

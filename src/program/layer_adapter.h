@@ -25,14 +25,21 @@ struct LayerAdapter {
   at::Tensor wide;
   at::Tensor magnitude = {};  ///< DoRA's, or VeRA's lambda_b: [m].
   at::Tensor low_scale = {};  ///< VeRA's lambda_d: [rank].
+  /// Of LoHa, LoKr, OFT and BOFT instead of all these, by the ends of PEFT's
+  /// names.
+  std::vector<NamedTensor> parts = {};
   /// The kind of the first layer that read the weight: the only one adapted.
   std::optional<WeightUse> kind = {};
 };
 
+/// A tensor that requires gradients, of the adapters' type, where `like` is.
+at::Tensor MakeTrained(const LoraSpec& spec, const at::Tensor& like,
+                       at::IntArrayRef shape);
+
 /// Makes the adapters of `weights`, which must have two dimensions or more, and
 /// adds their tensors to `parameters`, by PEFT's names: "fc.weight.lora_A". All
-/// but VeRA's matrices require gradients. Throws Error(kInvalidArgument) if an
-/// expression of `spec` is invalid.
+/// but VeRA's matrices and the buffers of OFT and BOFT require gradients.
+/// Throws Error(kInvalidArgument) if an expression of `spec` is invalid.
 std::vector<LayerAdapter> MakeLayerAdapters(
     const LoraSpec& spec, const std::vector<NamedTensor>& weights,
     std::vector<NamedTensor>& parameters);

@@ -47,7 +47,7 @@ bool IsBias(std::string_view name) {
 LoraAdapters::LoraAdapters(const LoraSpec& spec,
                            const ProgramInstance& instance, bool keeps_trained)
     : spec_(spec) {
-  if (spec.rank < 1 && spec.method != AdapterMethod::kIa3) {
+  if (spec.rank < 1 && spec.block < 1 && spec.method != AdapterMethod::kIa3) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("LoRA of rank {}, expected at least 1", spec.rank));
   }
@@ -164,7 +164,8 @@ bool LoraAdapters::Intercept(const c10::OperatorHandle& op,
     RequireAdaptable(self.spec_, *call);
     adapter->kind = layer->kind;
     self.is_used_ = true;
-    held = Ia3Input(self.spec_, *call);
+    const InsideScope inside;
+    held = AdaptedInput(self.spec_, *call);
     if (!held.empty()) stack[first + layer->input] = held.back();
   }
   {

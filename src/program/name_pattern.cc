@@ -1,9 +1,8 @@
 #include "src/program/name_pattern.h"
 
-#include <fmt/core.h>
 #include <re2/re2.h>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell {
 namespace {
@@ -22,10 +21,9 @@ re2::RE2::Options QuietOptions() {
 NamePattern::NamePattern(const std::string& pattern)
     : expression_(std::make_unique<re2::RE2>(pattern, QuietOptions())) {
   if (expression_->ok()) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("'{}' is no regular expression: {}",
-                          pattern.substr(0, kMostPatternShown),
-                          expression_->error().substr(0, kMostPatternShown)));
+  throw InvalidArgument("'{}' is no regular expression: {}",
+                        pattern.substr(0, kMostPatternShown),
+                        expression_->error().substr(0, kMostPatternShown));
 }
 
 NamePattern::~NamePattern() = default;

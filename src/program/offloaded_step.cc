@@ -1,6 +1,5 @@
 #include "src/program/offloaded_step.h"
 
-#include <fmt/core.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -8,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/graph/collective.h"
 
 namespace foretell {
@@ -32,29 +31,27 @@ std::int64_t StatesOnHost(Optimizer optimizer) {
   const auto* const row =
       std::ranges::find(kHostStates, optimizer, &HostStates::optimizer);
   if (row != std::end(kHostStates)) return row->states;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("optimizer {}: its step on the host is not modelled; "
-                          "that of sgd, momentum, adam, adamw, amsgrad, "
-                          "rmsprop and adagrad is",
-                          OptimizerName(optimizer)));
+  throw InvalidArgument(
+      "optimizer {}: its step on the host is not modelled; that of sgd, "
+      "momentum, adam, adamw, amsgrad, rmsprop and adagrad is",
+      OptimizerName(optimizer));
 }
 
 void RequireLoop(const TrainingLoop& loop) {
   const bool drops = loop.offload_optimizer == kOffloadGradients;
   if (!drops && loop.offload_optimizer != kOffloadStates) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("offload_optimizer is '{}', expected {} or {}",
-                    loop.offload_optimizer, kOffloadStates, kOffloadGradients));
+    throw InvalidArgument("offload_optimizer is '{}', expected {} or {}",
+                          loop.offload_optimizer, kOffloadStates,
+                          kOffloadGradients);
   }
   const bool is_plain =
       loop.parallel == ParallelSpec{} && !loop.optimizer_in_backward &&
       loop.set_to_none.value_or(true) && !(drops && loop.accumulation > 1);
   if (is_plain) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              "an optimizer on the host is modelled on one GPU, after the "
-              "backward pass, with gradients that zero_grad() drops, and "
-              "without accumulation where gradients go to the host");
+  throw InvalidArgument(
+      "an optimizer on the host is modelled on one GPU, after the backward "
+      "pass, with gradients that zero_grad() drops, and without accumulation "
+      "where gradients go to the host");
 }
 
 void IgnoreOperands(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
@@ -121,14 +118,6 @@ void OffloadedStep::ZeroGrad() {
   for (const at::Tensor& parameter : parameters_) {
     parameter.mutable_grad().reset();
   }
-}
-
-std::int64_t OffloadedStep::host_bytes() const {
-  std::int64_t bytes = 0;
-  for (const at::Tensor& parameter : parameters_) {
-    bytes += (2 + states_) * static_cast<std::int64_t>(parameter.nbytes());
-  }
-  return bytes;
 }
 
 }  // namespace foretell

@@ -34,9 +34,6 @@ class OffloadedStep {
   /// Drops all gradients.
   void ZeroGrad();
 
-  /// Bytes on the host: parameters, gradients and states.
-  std::int64_t host_bytes() const;
-
  private:
   bool drops_gradients_;
   std::int64_t states_;  ///< Per element.

@@ -6,12 +6,7 @@
 // Norms of a parameter and of its update are read by the CPU (`.item()`), a
 // wait each that a trace without values does not have.
 
-#include <ATen/ops/clone.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>

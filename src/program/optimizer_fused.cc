@@ -1,12 +1,6 @@
 // torch.optim with fused=True: the functions _fused_* of its files.
 
-#include <ATen/ops/_foreach_add.h>
-#include <ATen/ops/_fused_adagrad.h>
-#include <ATen/ops/_fused_adam.h>
-#include <ATen/ops/_fused_adamw.h>
-#include <ATen/ops/_fused_sgd.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include "src/program/optimizer_constants.h"
 #include "src/program/optimizer_step.h"

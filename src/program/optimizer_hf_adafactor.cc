@@ -2,16 +2,7 @@
 // scale_parameter=False, relative_step=False. No first moment; states and
 // arithmetic in FP32, by copies of 16-bit weights and gradients.
 
-#include <ATen/ops/add.h>
-#include <ATen/ops/div.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/neg.h>
-#include <ATen/ops/pow.h>
-#include <ATen/ops/rsqrt.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 

@@ -2,12 +2,7 @@
 // momentum of each matrix. Its documentation leaves embeddings and all that is
 // not a matrix to another optimizer, here AdamW, which steps next.
 
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/clamp.h>
-#include <ATen/ops/lerp.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,6 @@
 // torch.optim with foreach=False: the functions _single_tensor_* of its files.
 
-#include <ATen/ops/clone.h>
-#include <ATen/ops/div.h>
-#include <ATen/ops/maximum.h>
-#include <ATen/ops/sqrt.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 

@@ -1,22 +1,11 @@
 #include "src/program/optimizer_step.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/_foreach_add.h>
-#include <ATen/ops/_foreach_addcdiv.h>
-#include <ATen/ops/_foreach_addcmul.h>
-#include <ATen/ops/_foreach_div.h>
-#include <ATen/ops/_foreach_lerp.h>
-#include <ATen/ops/_foreach_maximum.h>
-#include <ATen/ops/_foreach_mul.h>
-#include <ATen/ops/_foreach_sqrt.h>
-#include <ATen/ops/clone.h>
-#include <ATen/ops/zeros_like.h>
-#include <fmt/core.h>
 
 #include <cmath>
-#include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/program/optimizer_constants.h"
 
 namespace foretell {
@@ -42,9 +31,8 @@ OptimizerStep::OptimizerStep(Optimizer kind, std::vector<at::Tensor> parameters,
       parameters_(std::move(parameters)) {
   if (HasForeignKernels(kind)) foreign_.emplace(kind);
   if (code != StepCode::kFused || HasFusedStep(kind)) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("optimizer {}: PyTorch has no fused step of it",
-                          OptimizerName(kind)));
+  throw InvalidArgument("optimizer {}: PyTorch has no fused step of it",
+                        OptimizerName(kind));
 }
 
 void OptimizerStep::Step() {

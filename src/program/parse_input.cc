@@ -1,6 +1,5 @@
 // Types of inputs as users write them: "x=f32[8,3,224,224]", "8,3,224,224",
 // "ids=torch.int64[8, 128]".
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "foretell/error.h"
 #include "foretell/program.h"
+#include "src/core/failure.h"
 #include "src/core/ignoring_case.h"
 #include "src/core/parse_number.h"
 
@@ -45,10 +44,8 @@ constexpr TypeRow kLongNames[] = {
 };
 
 [[noreturn]] void RefuseInput(std::string_view text, const std::string& why) {
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("--input '{}': {}, expected e.g. name=f32[8,3,224,224]", text,
-                  why));
+  throw InvalidArgument("--input '{}': {}, expected e.g. name=f32[8,3,224,224]",
+                        text, why);
 }
 
 std::optional<DType> TypeNamed(std::string_view name) {

@@ -1,8 +1,7 @@
 #include "src/program/perform.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty_strided.h>
-#include <ATen/ops/ones.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <fmt/core.h>
 
@@ -11,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "foretell/error.h"
 #include "foretell/program.h"
+#include "src/core/failure.h"
 #include "src/program/operator_call.h"
 
 namespace foretell {
@@ -82,7 +81,7 @@ at::Tensor ToMeta(const at::Tensor& tensor) {
 }
 
 [[noreturn]] void Refuse(const std::string& why) {
-  throw Error(ErrorCode::kUnsupported, "has no meta kernel and " + why);
+  throw Unsupported("has no meta kernel and {}", why);
 }
 
 bool RunsOnCpu(const c10::OperatorHandle& op) {
@@ -112,11 +111,10 @@ bool MixesDevices(const c10::FunctionSchema& schema,
       if (!tensor.is_cpu() || tensor.dim() == 0) return;
       has_host_tensor = true;
       if (!is_written) return;
-      throw Error(ErrorCode::kUnsupported,
-                  "writes into a tensor on the host, " +
-                      ToString(TypeOf(tensor)) +
-                      ", which is not traced; make it on the device "
-                      "(device=x.device)");
+      throw Unsupported(
+          "writes into a tensor on the host, {}, which is not traced; make it "
+          "on the device (device=x.device)",
+          ToString(TypeOf(tensor)));
     });
   }
   return has_host_tensor && !ReadsHost(schema) &&

@@ -1,12 +1,10 @@
 #include "src/program/quantized_layers.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/program/name_pattern.h"
 #include "src/program/weighted_operators.h"
 
@@ -56,18 +54,37 @@ void NoteReads(const OperatorGraph& graph, NodeId id,
   }
 }
 
-}  // namespace
-
-std::set<std::string> LayersToQuantize(const OperatorGraph& graph,
-                                       const QuantizeSpec& spec) {
+std::map<StorageId, MatrixReaders> ReadMatrices(const OperatorGraph& graph) {
   std::map<StorageId, MatrixReaders> matrices = MatricesOf(graph);
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     NoteReads(graph, id, matrices);
   }
+  return matrices;
+}
+
+NodeId LastProduct(const std::map<StorageId, MatrixReaders>& matrices) {
   NodeId last = kNone;
   for (const auto& [storage, readers] : matrices) {
     last = std::max(last, readers.last_product);
   }
+  return last;
+}
+
+}  // namespace
+
+std::string LastLayer(const OperatorGraph& graph) {
+  const std::map<StorageId, MatrixReaders> matrices = ReadMatrices(graph);
+  const NodeId last = LastProduct(matrices);
+  for (const auto& [storage, readers] : matrices) {
+    if (last != kNone && readers.last_product == last) return readers.name;
+  }
+  return "";
+}
+
+std::set<std::string> LayersToQuantize(const OperatorGraph& graph,
+                                       const QuantizeSpec& spec) {
+  const std::map<StorageId, MatrixReaders> matrices = ReadMatrices(graph);
+  const NodeId last = LastProduct(matrices);
   std::optional<NamePattern> skipped;
   if (!spec.skip.empty()) skipped.emplace(spec.skip);
   std::set<std::string> names;
@@ -78,10 +95,10 @@ std::set<std::string> LayersToQuantize(const OperatorGraph& graph,
     if (!is_kept) names.insert(readers.name);
   }
   if (!names.empty()) return names;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--quantize {}: the network has no linear layer to "
-                          "quantize, except its last",
-                          ToString(spec)));
+  throw InvalidArgument(
+      "--quantize {}: the network has no linear layer to quantize, except its "
+      "last",
+      ToString(spec));
 }
 
 }  // namespace foretell

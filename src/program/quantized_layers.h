@@ -18,4 +18,8 @@ namespace foretell {
 std::set<std::string> LayersToQuantize(const OperatorGraph& graph,
                                        const QuantizeSpec& spec);
 
+/// The name of the matrix of the last linear layer or matrix product; empty if
+/// there is none.
+std::string LastLayer(const OperatorGraph& graph);
+
 }  // namespace foretell

@@ -14,9 +14,7 @@
 
 #include "src/program/quantized_product.h"
 
-#include <ATen/ops/add.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/matmul.h>
+#include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <string>

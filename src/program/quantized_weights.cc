@@ -1,6 +1,6 @@
 #include "src/program/quantized_weights.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/ATen.h>
 #include <fmt/core.h>
 
 #include "foretell/error.h"

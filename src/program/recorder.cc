@@ -9,7 +9,6 @@
 // excluded. at::RecordFunction was rejected: it hands out the interpreter's
 // whole stack, misses some operators, and its layout depends on NDEBUG. The
 // key's name says "testing", so this file is its only user.
-
 #include "src/program/recorder.h"
 
 #include <ATen/ATen.h>
@@ -18,9 +17,9 @@
 
 #include <algorithm>
 #include <mutex>
-#include <utility>
 
 #include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/program/autocast.h"
 #include "src/program/call_checks.h"
 #include "src/program/fused_kernels.h"
@@ -32,6 +31,7 @@
 #include "src/program/operator_call.h"
 #include "src/program/perform.h"
 #include "src/program/quantized_weights.h"
+#include "src/program/virtual_tokens.h"
 
 namespace foretell {
 namespace {
@@ -64,16 +64,15 @@ thread_local Recorder* current_recorder = nullptr;
 
 void RequireFew(std::int64_t calls) {
   if (calls <= kMaxCalls) return;
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format("is call {}, a trace has at most {}", calls, kMaxCalls));
+  throw Unsupported("is call {}, a trace has at most {}", calls, kMaxCalls);
 }
 
 void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
   const bool inside =
       current_recorder != nullptr && current_recorder->is_inside();
-  if (!inside && (LoraAdapters::Intercept(op, *stack) ||
+  if (!inside && (VirtualTokens::Intercept(op, *stack) ||
+                  LoraAdapters::Intercept(op, *stack) ||
                   QuantizedWeights::Intercept(op, *stack) ||
                   FusedKernelScope::Intercept(op, *stack))) {
     return;
@@ -105,7 +104,7 @@ void InstallRecorderHook() {
 Recorder::Recorder(GraphInfo info, c10::DeviceType device)
     : builder_(std::move(info)), device_(device) {
   if (current_recorder != nullptr) {
-    throw Error(ErrorCode::kInternal, "a recorder is already active");
+    throw InternalFailure("a recorder is already active");
   }
   current_recorder = this;
   listening_.emplace(*this, device);
@@ -335,10 +334,10 @@ void Recorder::Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
     return;
   }
   if (DependsOnData(op, stack)) {
-    throw Error(ErrorCode::kUnsupported,
-                "depends on the content of a tensor, which a trace without "
-                "arithmetic does not have; " +
-                    std::string(WayOut(op)));
+    throw Unsupported(
+        "depends on the content of a tensor, which a trace without arithmetic "
+        "does not have; {}",
+        WayOut(op));
   }
   if (HasMetaKernel(op)) {
     const HookedScope hooked(is_inside());

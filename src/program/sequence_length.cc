@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/program/dimension_names.h"
 #include "src/program/draft_symbols.h"
 #include "src/program/size_expression.h"
@@ -14,9 +14,7 @@ namespace {
 
 [[noreturn]] void Refuse(const std::string& origin, std::int64_t length,
                          const std::string& why) {
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{}: {} {}: {}", origin, kSequenceLength, length, why));
+  throw InvalidArgument("{}: {} {}: {}", origin, kSequenceLength, length, why);
 }
 
 /// The leading dimension of the first input is the batch, whatever its name.

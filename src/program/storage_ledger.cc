@@ -7,12 +7,10 @@
 // On the CPU memory comes from the allocator that was there before, and the
 // records are kept separately: LibTorch's raw_allocate needs a DataPtr's
 // context to be the memory itself.
-
 #include "src/program/storage_ledger.h"
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
-#include <fmt/core.h>
 
 #include <atomic>
 #include <memory>
@@ -21,7 +19,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell {
 namespace {
@@ -50,10 +48,9 @@ struct Record {
 
 void RefuseAbove(std::size_t limit, std::size_t bytes, const char* where) {
   if (session.listener == nullptr || bytes <= limit) return;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("asks for a tensor of {} bytes {}, at most {} are accepted",
-                  bytes, where, limit));
+  throw InvalidArgument(
+      "asks for a tensor of {} bytes {}, at most {} are accepted", bytes, where,
+      limit);
 }
 
 bool IsListening(c10::DeviceType device) {

@@ -1,13 +1,11 @@
 #include "foretell/trace.h"
 
+#include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/cpu/Utils.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/util/Exception.h>
 #include <fmt/core.h>
@@ -22,6 +20,7 @@
 
 #include "foretell/error.h"
 #include "src/core/checked.h"
+#include "src/core/failure.h"
 #include "src/core/libtorch_message.h"
 #include "src/core/name_table.h"
 #include "src/core/text.h"
@@ -29,6 +28,7 @@
 #include "src/graph/collective.h"
 #include "src/graph/recompute_blocks.h"
 #include "src/graph/repeat_run.h"
+#include "src/parallel/accumulate_shards.h"
 #include "src/parallel/offload_activations.h"
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
@@ -49,6 +49,7 @@
 #include "src/program/torch_state.h"
 #include "src/program/train_only.h"
 #include "src/program/training_loss.h"
+#include "src/program/virtual_tokens.h"
 #include "src/program/weight_warnings.h"
 #include "src/runtime/lower.h"
 
@@ -71,31 +72,29 @@ void RequireParallelFits(const TraceOptions& options) {
   const ParallelSpec& spec = options.loop.parallel;
   if (spec.kind == ParallelKind::kOneGpu) return;
   if (options.run.mode != Mode::kTraining && !SharesInference(spec)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: only training steps are shared by GPUs, and "
-                            "of inference those of tp:N",
-                            ToString(spec)));
+    throw InvalidArgument(
+        "{}: only training steps are shared by GPUs, and of inference those of "
+        "tp:N",
+        ToString(spec));
   }
   const bool divides =
       ShardsParameters(spec) || spec.kind == ParallelKind::kTensor;
   if (divides && options.run.optimizer == Optimizer::kMuon) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: Muon multiplies whole matrices, which is not "
-                            "modelled with parameters that GPUs share",
-                            ToString(spec)));
+    throw InvalidArgument(
+        "{}: Muon multiplies whole matrices, which is not modelled with "
+        "parameters that GPUs share",
+        ToString(spec));
   }
   const TrainingLoop& loop = options.loop;
   if (!ShardsParameters(spec) && spec.kind != ParallelKind::kPipeline) return;
-  if (loop.accumulation > 1 || loop.late_zero_grad ||
+  const bool adds_up = loop.accumulation > 1 && !ShardsParameters(spec);
+  if (adds_up || loop.late_zero_grad ||
       !DropsGradients(loop, options.run.torch)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: gradients that are added up over batches, "
-                            "filled with zeros (PyTorch's default before 2.0) "
-                            "or kept during the forward pass are not modelled "
-                            "with {}",
-                            ToString(spec),
-                            ShardsParameters(spec) ? "sharded parameters"
-                                                   : "a pipeline"));
+    throw InvalidArgument(
+        "{}: gradients that are {}filled with zeros (PyTorch's default before "
+        "2.0) or kept during the forward pass are not modelled with {}",
+        ToString(spec), adds_up ? "added up over batches, " : "",
+        ShardsParameters(spec) ? "sharded parameters" : "a pipeline");
   }
 }
 
@@ -106,34 +105,32 @@ void RequireQuantizable(const TraceOptions& options) {
   if (loop.quantize == QuantizeSpec{}) return;
   const std::string flag = "--quantize " + ToString(loop.quantize);
   if (options.device != TraceDevice::kMeta) {
-    throw Error(ErrorCode::kInvalidArgument,
-                flag + ": a trace on the CPU computes with the weights");
+    throw InvalidArgument("{}: a trace on the CPU computes with the weights",
+                          flag);
   }
   if (options.run.mode == Mode::kTraining && loop.lora == LoraSpec{} &&
       loop.trainable.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                flag +
-                    ": quantized weights have no gradients; --lora trains "
-                    "adapters, --trainable other parameters");
+    throw InvalidArgument(
+        "{}: quantized weights have no gradients; --lora trains adapters, "
+        "--trainable other parameters",
+        flag);
   }
 }
 
 void RequireLoopFits(const TrainingLoop& loop) {
   if (loop.optimizer_in_backward &&
       (loop.accumulation > 1 || loop.parallel != ParallelSpec{})) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "an optimizer that steps in the backward pass is modelled on "
-                "one GPU and without accumulation of gradients");
+    throw InvalidArgument(
+        "an optimizer that steps in the backward pass is modelled on one GPU "
+        "and without accumulation of gradients");
   }
   if (loop.offload_activations && loop.parallel != ParallelSpec{}) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "saved tensors on the host are modelled on one GPU");
+    throw InvalidArgument("saved tensors on the host are modelled on one GPU");
   }
   if (loop.accumulation >= 1) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("gradients of {} batches are added up, expected at "
-                          "least 1",
-                          loop.accumulation));
+  throw InvalidArgument(
+      "gradients of {} batches are added up, expected at least 1",
+      loop.accumulation);
 }
 
 /// "lengths of the file's example: 512 of ids.1 and labels.1 …", or nothing.
@@ -196,6 +193,25 @@ std::int64_t SentToHost(const OperatorGraph& graph) {
   return most;
 }
 
+/// Bytes that the host keeps for its optimizer: what it steps, else all shards
+/// that it sends, with gradients and states.
+std::int64_t HeldByHost(const OperatorGraph& graph) {
+  std::int64_t shards = 0;
+  std::int64_t stepped = 0;
+  std::int64_t states = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.target == kFromHost && node.phase == Phase::kForward) {
+      shards += graph.value(node.outputs.front()).type.Bytes();
+    }
+    if (node.target != kStepOnHost) continue;
+    const std::int64_t bytes = node.Int(
+        kBytesAttribute, graph.value(node.inputs.front()).type.Bytes());
+    stepped += bytes;
+    states += (1 + node.Int(kStatesAttribute, 0)) * bytes;
+  }
+  return std::max(shards, stepped) + states;
+}
+
 StepCode CodeOf(const TrainingLoop& loop, const TorchVersion& torch) {
   if (loop.fused) return StepCode::kFused;
   return UpdatesLists(loop, torch) ? StepCode::kLists : StepCode::kOneByOne;
@@ -208,6 +224,7 @@ struct TracedStep {
   std::vector<BoundInput> inputs;
   TraceOptions options;
   std::int64_t batch = 1;  ///< Of the whole step.
+  std::string kept = {};   ///< Weight of the last layer, not in 8 bits.
 };
 
 TracedStep SplitBatch(const std::vector<BoundInput>& inputs,
@@ -231,18 +248,24 @@ TracedStep SplitBatch(const std::vector<BoundInput>& inputs,
 class Tracer {
  public:
   /// `quantized`: names of the parameters that options.loop.quantize is for.
+  /// `places`: of the virtual tokens of options.loop.lora.
   Tracer(const Program& program, const TracedStep& step,
-         std::set<std::string> quantized)
+         std::set<std::string> quantized,
+         std::optional<PromptPlaces> places = {})
       : program_(program),
         inputs_(step.inputs),
         options_(step.options),
         batch_(step.batch),
         quantized_names_(std::move(quantized)),
+        places_(std::move(places)),
         precision_(UncastPrecision(step.options.run)),
         device_(step.options.device == TraceDevice::kMeta ? at::kMeta
                                                           : at::kCPU),
         recorder_(Info(), device_) {
     MakeInstance();
+    for (const NamedTensor& parameter : instance_->Parameters()) {
+      if (parameter.name == step.kept) FusedKernelScope::Keep(parameter.tensor);
+    }
     MakeInputs();
   }
 
@@ -413,35 +436,25 @@ class Tracer {
                         .gradient = recorder_.StorageOf(gradient)});
   }
 
-  /// The first one makes the gradients, the second ends what the first has left
-  /// (its results, for one), and every further one is like the third.
-  int TracedBatches() const { return std::min(options_.loop.accumulation, 3); }
+  bool AccumulatesShards() const {
+    return ShardsParameters(options_.loop.parallel);
+  }
+  int TracedBatches() const {
+    return AccumulatesShards()
+               ? 1
+               : std::min(options_.loop.accumulation, kTracedBatches);
+  }
 
   OperatorGraph WithFurtherBatches(OperatorGraph graph) const {
-    const int further = options_.loop.accumulation - TracedBatches();
-    if (options_.run.mode != Mode::kTraining || further == 0) return graph;
-    const std::int64_t each = batch_starts_[3] - batch_starts_[2];
-    constexpr std::int64_t kMostNodes = 2'000'000;
-    if (each * further > kMostNodes) {
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("--accumulate {} makes {} operators of {} for "
-                              "each batch, at most {} are predicted; the "
-                              "memory is that of --accumulate 3",
-                              options_.loop.accumulation, each * further, each,
-                              kMostNodes));
+    const int batches = options_.loop.accumulation;
+    if (!trains() || AccumulatesShards() || batches <= kTracedBatches) {
+      return graph;
     }
-    std::optional<OperatorGraph> repeated =
-        RepeatRun(graph,
-                  {.previous = batch_starts_[1],
-                   .last = batch_starts_[2],
-                   .end = batch_starts_[3]},
-                  further);
-    if (repeated) return *std::move(repeated);
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("--accumulate {}: the operators of a batch are not "
-                            "those of the one before; the largest that is "
-                            "predicted is --accumulate 3",
-                            options_.loop.accumulation));
+    return AddBatches(graph,
+                      {.previous = batch_starts_[1],
+                       .last = batch_starts_[2],
+                       .end = batch_starts_[3]},
+                      batches);
   }
 
   void ChooseTrained() {
@@ -449,13 +462,25 @@ class Tracer {
     if (!loop.trainable.empty()) TrainOnly(loop.trainable, *instance_);
     if (loop.lora == LoraSpec{}) return;
     const UnrecordedScope unrecorded(TensorRole::kParameter);
-    adapters_.emplace(loop.lora, *instance_, !loop.trainable.empty());
+    const bool keeps_trained = !loop.trainable.empty();
+    if (places_) {
+      tokens_.emplace(loop.lora, *places_, *instance_, keeps_trained);
+    } else {
+      adapters_.emplace(loop.lora, *instance_, keeps_trained);
+    }
     std::int64_t elements = program_.parameter_elements();
-    for (const NamedTensor& parameter : adapters_->parameters()) {
+    for (const NamedTensor& parameter : AddedParameters()) {
       recorder_.AddSource(parameter.name, parameter.tensor);
       elements += parameter.tensor.numel();
     }
     recorder_.SetParameterElements(elements);
+  }
+
+  /// Those of adapters or of virtual tokens.
+  std::vector<NamedTensor> AddedParameters() const {
+    if (tokens_) return tokens_->parameters();
+    if (adapters_) return adapters_->parameters();
+    return {};
   }
 
   bool trains() const { return options_.run.mode == Mode::kTraining; }
@@ -577,10 +602,8 @@ class Tracer {
   /// Those of the program, then those of its adapters.
   std::vector<at::Tensor> TrainableTensors() const {
     std::vector<NamedTensor> parameters = instance_->Parameters();
-    if (adapters_) {
-      parameters.insert(parameters.end(), adapters_->parameters().begin(),
-                        adapters_->parameters().end());
-    }
+    const std::vector<NamedTensor> added = AddedParameters();
+    parameters.insert(parameters.end(), added.begin(), added.end());
     std::vector<at::Tensor> tensors;
     for (const NamedTensor& parameter : parameters) {
       if (parameter.tensor.requires_grad()) tensors.push_back(parameter.tensor);
@@ -616,6 +639,7 @@ class Tracer {
     DropInputGradients();
     Enter(Phase::kForward, TensorRole::kActivation);
     at::Tensor loss = ForwardAndLoss(outputs);
+    if (tokens_) tokens_->EndForward();
     if (options_.loop.loss_in_function) Return(outputs);
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     if (cleared != nullptr) Clear(*cleared);
@@ -688,12 +712,14 @@ class Tracer {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
     }
     graph = parallel::Parallelize(graph, options_.loop.parallel, trained_);
+    if (trains() && AccumulatesShards()) {
+      graph = parallel::AccumulateShards(graph, options_.loop.accumulation);
+    }
     if (options_.loop.offload_activations && trains()) {
       graph = parallel::OffloadActivations(graph);
     }
     graph = runtime::Lower(graph, options_.run.runtime);
-    std::string host = HostWarning(offloaded_ ? offloaded_->host_bytes() : 0,
-                                   SentToHost(graph));
+    std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
     if (!host.empty()) warnings.push_back(std::move(host));
     for (std::string& warning : GradModeWarnings(graph)) {
       warnings.push_back(std::move(warning));
@@ -728,6 +754,7 @@ class Tracer {
   const TraceOptions& options_;
   const std::int64_t batch_;
   const std::set<std::string> quantized_names_;
+  const std::optional<PromptPlaces> places_;
   const Precision precision_;  ///< Of what autocast leaves alone.
   c10::DeviceType device_;
   // Before all tensors, so that it outlives them when a run throws.
@@ -736,6 +763,7 @@ class Tracer {
   std::vector<at::Tensor> tensors_;
   std::optional<QuantizedWeights> quantized_;
   std::optional<LoraAdapters> adapters_;
+  std::optional<VirtualTokens> tokens_;  ///< Instead of adapters.
   std::optional<OffloadedStep> offloaded_;
   std::vector<at::Tensor> tables_;    ///< Weights of embeddings.
   std::int64_t paged_bytes_ = 0;      ///< Of optimizer states.
@@ -747,22 +775,46 @@ class Tracer {
   std::vector<parallel::TrainedParameter> trained_;  ///< In the last step.
 };
 
+/// A forward pass without options.loop and gradients. Its products read the
+/// matrices themselves, not their casts.
+OperatorGraph PlainPass(const Program& program,
+                        const std::vector<BoundInput>& inputs,
+                        const TraceOptions& options) {
+  TraceOptions plain = options;
+  plain.loop = {};
+  plain.run.mode = Mode::kInference;
+  plain.run.grad_mode = false;
+  plain.run.precision = UncastPrecision(options.run);
+  plain.run.autocast = false;
+  return Tracer(program, SplitBatch(inputs, plain), {}).Run().graph;
+}
+
 /// Names of the parameters that a trace with `options` quantizes, from a
 /// forward pass without it.
 std::set<std::string> NamesToQuantize(const Program& program,
                                       const std::vector<BoundInput>& inputs,
                                       const TraceOptions& options) {
   if (options.loop.quantize == QuantizeSpec{}) return {};
-  TraceOptions plain = options;
-  plain.loop = {};
-  plain.run.mode = Mode::kInference;
-  plain.run.grad_mode = false;
-  // Products read the matrices themselves, not their casts.
-  plain.run.precision = UncastPrecision(options.run);
-  plain.run.autocast = false;
-  return LayersToQuantize(
-      Tracer(program, SplitBatch(inputs, plain), {}).Run().graph,
-      options.loop.quantize);
+  return LayersToQuantize(PlainPass(program, inputs, options),
+                          options.loop.quantize);
+}
+
+/// Where the virtual tokens of a training step with `options` go; empty without
+/// them.
+std::optional<PromptPlaces> PlacesOfTokens(
+    const Program& program, const std::vector<BoundInput>& inputs,
+    const TraceOptions& options) {
+  const LoraSpec& lora = options.loop.lora;
+  const bool trains = options.run.mode == Mode::kTraining;
+  if (!trains || !HasVirtualTokens(lora)) return std::nullopt;
+  if (lora.method == AdapterMethod::kPrefix &&
+      !options.loop.recompute.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--lora {}: PEFT refuses prefix tuning with "
+                            "checkpointed blocks",
+                            ToString(lora)));
+  }
+  return PromptPlacesOf(PlainPass(program, inputs, options), lora);
 }
 
 }  // namespace
@@ -814,9 +866,17 @@ Trace TraceProgram(const Program& program,
     RequireQuantizable(options);
     const std::set<std::string> quantized =
         NamesToQuantize(program, inputs, options);
+    const std::optional<PromptPlaces> places =
+        PlacesOfTokens(program, inputs, options);
+    const bool has_float8 = HasFloat8(options.loop);
+    const std::string kept =
+        has_float8 ? LastLayer(PlainPass(program, inputs, options)) : "";
     const FusedKernelScope kernels(options);
-    const TracedStep step = SplitBatch(inputs, options);
-    Trace trace = Tracer(program, step, quantized).Run();
+    TracedStep step = SplitBatch(
+        places ? WithVirtualTokens(inputs, *places, options.loop.lora) : inputs,
+        options);
+    step.kept = kept;
+    Trace trace = Tracer(program, step, quantized, places).Run();
     trace.inputs = inputs;
     kernels.RequireUse();
     return trace;
@@ -825,21 +885,17 @@ Trace TraceProgram(const Program& program,
         std::string_view(error.what()).starts_with(program.name());
     throw named ? error : WithContext(program.name(), error);
   } catch (const c10::NotImplementedError& error) {
-    throw Error(ErrorCode::kUnsupported,
-                program.name() + ": " +
-                    LibTorchMessage(error.what_without_backtrace()));
+    throw Unsupported("{}: {}", program.name(),
+                      LibTorchMessage(error.what_without_backtrace()));
   } catch (const c10::Error& error) {
-    throw Error(ErrorCode::kInvalidArgument,
-                program.name() + ": " +
-                    LibTorchMessage(error.what_without_backtrace()));
+    throw InvalidArgument("{}: {}", program.name(),
+                          LibTorchMessage(error.what_without_backtrace()));
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCode::kUnsupported,
-                program.name() +
-                    ": tracing it needs more memory than it may "
-                    "have");
+    throw Unsupported("{}: tracing it needs more memory than it may have",
+                      program.name());
   } catch (const std::exception& error) {
-    throw Error(ErrorCode::kInvalidArgument,
-                program.name() + ": " + LibTorchMessage(error.what()));
+    throw InvalidArgument("{}: {}", program.name(),
+                          LibTorchMessage(error.what()));
   }
 }
 

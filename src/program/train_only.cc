@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/program/name_pattern.h"
 
@@ -23,14 +23,12 @@ void TrainOnly(const std::string& pattern, const ProgramInstance& instance) {
     }
   }
   if (trained > 0) return;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format(
-          "'{}' is found in the name of none of {} that can be trained{}",
-          pattern, Counted(parameters.size(), "parameter"),
-          parameters.empty()
-              ? ""
-              : fmt::format(" ('{}' is one)", parameters.front().name)));
+  throw InvalidArgument(
+      "'{}' is found in the name of none of {} that can be trained{}", pattern,
+      Counted(parameters.size(), "parameter"),
+      parameters.empty()
+          ? ""
+          : fmt::format(" ('{}' is one)", parameters.front().name));
 }
 
 std::string WhyNothingIsTrained(std::size_t trainable) {

@@ -1,8 +1,6 @@
 #include "src/program/training_loss.h"
 
-#include <ATen/ops/add.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include <optional>
 #include <utility>

@@ -1,11 +1,10 @@
-#include <ATen/ops/tensor.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <array>
 #include <utility>
 
-#include "foretell/error.h"
 #include "foretell/program.h"
+#include "src/core/failure.h"
 
 namespace foretell {
 namespace {
@@ -57,8 +56,8 @@ at::ScalarType ToScalarType(DType dtype, Precision precision) {
   for (const auto& [ours, theirs] : kTypes) {
     if (ours == dtype) return StoredAs(theirs, precision);
   }
-  throw Error(ErrorCode::kInternal, "element type without an ATen type: " +
-                                        std::string(DTypeName(dtype)));
+  throw InternalFailure("element type without an ATen type: {}",
+                        DTypeName(dtype));
 }
 
 std::optional<DType> HeldAs(at::ScalarType type) {
@@ -73,9 +72,7 @@ std::optional<DType> HeldAs(at::ScalarType type) {
 
 DType ToDType(at::ScalarType type) {
   if (const std::optional<DType> held = HeldAs(type)) return *held;
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format("element type {} is not supported", at::toString(type)));
+  throw Unsupported("element type {} is not supported", at::toString(type));
 }
 
 at::Tensor GivenTensor(const BoundInput& input) {

@@ -55,6 +55,8 @@ constexpr KeyRow kAxolotlKeys[] = {
      "full_shard=fsdp shard_grad_op=zero2 hybrid_shard=? no_shard=ddp "
      "auto_wrap= offload=?"},
     {"fsdp_config", Setting::kShard, Kind::kObject, "fsdp"},
+    {"fsdp_config.offload_params", Setting::kShardOffload, Kind::kFlag},
+    {"fsdp_config.fsdp_offload_params", Setting::kShardOffload, Kind::kFlag},
     {"fsdp_version", Setting::kShardVersion, Kind::kText},
     {"fsdp_config.fsdp_version", Setting::kShardVersion, Kind::kText, "", "1"},
     {"fsdp_config.reshard_after_forward", Setting::kGathered, Kind::kFlag,
@@ -85,8 +87,7 @@ const Format kAxolotlFormat = {
         "xformers_attention eager_attention fp32_norms liger_layer_norm "
         "liger_rms_norm_gated context_parallel_size=1 "
         "sequence_parallel_degree=1 tensor_parallel_size=1 "
-        "dp_replicate_size=1 fsdp_config.offload_params "
-        "fsdp_config.fsdp_offload_params neftune_noise_alpha "
+        "dp_replicate_size=1 neftune_noise_alpha "
         "embeddings_skip_upcast quantize_moe_experts use_kernels "
         "auto_find_batch_size use_scattermoe use_sonicmoe "
         "experts_implementation expert_parallel_size "

@@ -28,6 +28,7 @@ constexpr KeyRow kAccelerateKeys[] = {
     {"mixed_precision", Setting::kAmp, Kind::kText,
      "bf16=bf16 fp16=fp16 no= false= fp8=?"},
     {"fsdp_config.fsdp_version", Setting::kShardVersion, Kind::kText, "", "1"},
+    {"fsdp_config.fsdp_offload_params", Setting::kShardOffload, Kind::kFlag},
     {"fsdp_config.fsdp_sharding_strategy", Setting::kGathered, Kind::kText,
      "FULL_SHARD= 1= SHARD_GRAD_OP=true 2=true *=?"},
     {"fsdp_config.fsdp_reshard_after_forward", Setting::kGathered, Kind::kText,
@@ -74,7 +75,6 @@ const Format kAccelerateFormat = {
     .left_out =
         "fp8_config dynamo_config.dynamo_backend=NO "
         "parallelism_config megatron_lm_config use_cpu "
-        "fsdp_config.fsdp_offload_params "
         "fsdp_config.fsdp_min_num_params "
         "fsdp_config.fsdp_use_orig_params=true "
         "deepspeed_config.offload_*",

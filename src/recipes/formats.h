@@ -26,8 +26,14 @@ enum class Setting : std::uint8_t {
   kMaster,   ///< Trained weights are FP32 next to kAmp; false: they are not.
   kTf32,
   kMethod,   ///< full, lora.
-  kAdapter,  ///< lora, ia3, vera.
+  kAdapter,  ///< A method of --lora.
   kRank,
+  kBlock,       ///< Of oft and boft.
+  kFactor,      ///< Of lokr.
+  kBoth,        ///< Of lokr.
+  kTokens,      ///< Virtual ones.
+  kHidden,      ///< Width of their encoder.
+  kProjection,  ///< Prefixes have such an encoder.
   kDropout,
   kTargets,
   kAllLinear,    ///< kBlockLayers instead of kTargets.
@@ -51,6 +57,7 @@ enum class Setting : std::uint8_t {
   kChunkedLoss,  ///< Number of chunks.
   kShard,        ///< ddp, zero1, zero2, fsdp.
   kShardVersion,
+  kShardOffload,
   kGathered,  ///< Weights stay gathered from forward to backward pass.
   kGpus,
   kEngine,  ///< deepspeed.

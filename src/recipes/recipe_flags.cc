@@ -2,8 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "foretell/error.h"
@@ -33,6 +36,20 @@ constexpr KernelRow kKernels[] = {
     {Setting::kFusedLinear, "fused-linear-cross-entropy"},
 };
 
+/// What PEFT takes if a file states neither a rank nor a block,
+/// tuners/*/config.py.
+struct AdapterRow {
+  std::string_view name;
+  std::string_view rank;
+  std::string_view block;
+};
+
+constexpr AdapterRow kAdapters[] = {
+    {"lora", "8", ""}, {"ia3", "", ""},   {"vera", "256", ""},
+    {"loha", "8", ""}, {"lokr", "8", ""}, {"oft", "", "32"},
+    {"boft", "", "4"},
+};
+
 class FlagWriter {
  public:
   FlagWriter(const Settings& settings, std::optional<int> gpus)
@@ -49,7 +66,11 @@ class FlagWriter {
     AddOptimizer();
     AddPrecision();
     AddQuantization();
-    if (adapts_) AddLora();
+    if (settings_.Has(Setting::kTokens)) {
+      AddTokens();
+    } else if (adapts_) {
+      AddLora();
+    }
     AddMemorySavers();
     AddParallel();
     return std::move(recipe_);
@@ -192,14 +213,16 @@ class FlagWriter {
   }
 
   void AddLora() {
-    const bool is_ia3 = Is(Setting::kAdapter, "ia3");
-    const bool is_vera = Is(Setting::kAdapter, "vera");
-    const std::string& rank = settings_.Get(Setting::kRank);
-    std::string text;
-    if (!is_ia3) {
-      // PEFT's defaults, tuners/{lora,vera}/config.py.
-      text = fmt::format("r={},", !rank.empty() ? rank : is_vera ? "256" : "8");
-    }
+    const std::string& method = settings_.Get(Setting::kAdapter);
+    const auto* const usual = std::ranges::find(
+        kAdapters, method.empty() ? "lora" : method, &AdapterRow::name);
+    const bool is_sized =
+        settings_.Has(Setting::kRank) || settings_.Has(Setting::kBlock);
+    const std::string rank(is_sized ? settings_.Get(Setting::kRank)
+                                    : usual->rank);
+    const std::string block(is_sized ? settings_.Get(Setting::kBlock)
+                                     : usual->block);
+    std::string text = rank.empty() ? "" : fmt::format("r={},", rank);
     text += "targets=" + Targets();
     const auto add = [&text](std::string_view key, const std::string& value) {
       if (!value.empty()) text += fmt::format(",{}={}", key, value);
@@ -213,9 +236,26 @@ class FlagWriter {
     add("save", settings_.Get(Setting::kSave));
     add("bias", settings_.Get(Setting::kBias));
     if (IsOn(Setting::kDora)) text += ",dora";
-    if (is_vera) text += ",vera";
-    if (is_ia3) text += ",ia3";
-    if (is_ia3) add("feedforward", settings_.Get(Setting::kFeedforward));
+    if (usual != std::begin(kAdapters)) add("method", method);
+    if (method == "ia3") {
+      add("feedforward", settings_.Get(Setting::kFeedforward));
+    }
+    add("block", block);
+    add("factor", settings_.Get(Setting::kFactor));
+    if (IsOn(Setting::kBoth)) text += ",both";
+    Add("--lora", text);
+  }
+
+  void AddTokens() {
+    const bool is_prefix = Is(Setting::kAdapter, "prefix");
+    const bool has_encoder = is_prefix ? IsOn(Setting::kProjection)
+                                       : Is(Setting::kAdapter, "ptuning");
+    std::string text =
+        fmt::format("method={},tokens={}", settings_.Get(Setting::kAdapter),
+                    settings_.Get(Setting::kTokens));
+    if (has_encoder && settings_.Has(Setting::kHidden)) {
+      text += ",hidden=" + settings_.Get(Setting::kHidden);
+    }
     Add("--lora", text);
   }
 
@@ -258,7 +298,10 @@ class FlagWriter {
           "weights in 16 bits next to DeepSpeed's sharded FP32 copies (FP32 "
           "weights are assumed)");
     }
-    Add("--parallel", fmt::format("{}:{}", kind, gpus_));
+    const bool is_offloaded =
+        kind.starts_with("fsdp") && IsOn(Setting::kShardOffload);
+    Add("--parallel", fmt::format("{}:{}{}", kind, gpus_,
+                                  is_offloaded ? ",cpu-offload" : ""));
   }
 
   const Settings& settings_;

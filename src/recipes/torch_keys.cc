@@ -69,6 +69,7 @@ constexpr KeyRow kTorchtuneKeys[] = {
     {"dtype", Setting::kAdapterType, Kind::kText, "bf16=bf16 fp16=f16 fp32="},
     {"enable_activation_checkpointing", Setting::kCheckpointing, Kind::kFlag},
     {"", Setting::kCheckpointing, Kind::kText, "", "false"},
+    {"fsdp_cpu_offload", Setting::kShardOffload, Kind::kFlag},
     {"fsdp_reshard_after_forward", Setting::kGathered, Kind::kFlag,
      "true= false=true"},
     {"", Setting::kShard, Kind::kText, "", "fsdp"},
@@ -104,6 +105,7 @@ constexpr KeyRow kTorchtitanKeys[] = {
      Kind::kFlag},
     {"parallelism.data_parallel_shard_degree", Setting::kGpus, Kind::kCount,
      "-1= 1="},
+    {"training.enable_cpu_offload", Setting::kShardOffload, Kind::kFlag},
     {"parallelism.fsdp_reshard_after_forward", Setting::kGathered, Kind::kText,
      "default= always= never=true"},
     {"", Setting::kShard, Kind::kText, "", "fsdp"},
@@ -116,7 +118,7 @@ const Format kTorchtuneFormat = {
     .marks = "model._component_ optimizer._component_ tokenizer._component_",
     .keys = kTorchtuneKeys,
     .left_out =
-        "compile enable_activation_offloading fsdp_cpu_offload "
+        "compile enable_activation_offloading "
         "quantizer teacher_* ref_* policy_model value_model "
         "reward_and_value_model num_generations tensor_parallel_* "
         "context_parallel_dim=1 data_parallel_replicate_dim=1 "
@@ -138,7 +140,7 @@ const Format kTorchtitanFormat = {
         "model.flavor activation_checkpoint.mode",
     .keys = kTorchtitanKeys,
     .left_out =
-        "training.enable_cpu_offload training.compile compile.enable "
+        "training.compile compile.enable "
         "model.converters parallelism.tensor_parallel_degree=1 "
         "parallelism.pipeline_parallel_degree=1 "
         "parallelism.context_parallel_degree=1 "

@@ -1,5 +1,5 @@
 // transformers 5.24.0, training_args.py; trl 1.10.0.dev0, trainer/sft_config.py
-// and base_config.py; peft 0.21.2, tuners/{lora,vera,ia3}/config.py.
+// and base_config.py; peft 0.21.2, tuners/*/config.py.
 
 #include "src/recipes/formats.h"
 
@@ -27,6 +27,8 @@ constexpr KeyRow kTransformersKeys[] = {
     {"fsdp", Setting::kShard, Kind::kWords,
      "true=fsdp false= full_shard=fsdp shard_grad_op=zero2 hybrid_shard=? "
      "hybrid_shard_zero2=? no_shard=ddp auto_wrap= offload=?"},
+    {"fsdp_config.cpu_offload", Setting::kShardOffload, Kind::kFlag},
+    {"fsdp_config.offload_params", Setting::kShardOffload, Kind::kFlag},
     {"fsdp_config.version", Setting::kShardVersion, Kind::kText},
     {"fsdp_config.fsdp_version", Setting::kShardVersion, Kind::kText},
     {"fsdp_config.reshard_after_forward", Setting::kGathered, Kind::kText,
@@ -45,8 +47,8 @@ constexpr std::string_view kTransformersLeftOut =
     "gradient_checkpointing_kwargs.every_n_layers=1 "
     "gradient_checkpointing_kwargs.offload "
     "activation_checkpointing_kwargs.use_reentrant "
-    "gradient_checkpointing_kwargs.use_reentrant fsdp_config.cpu_offload "
-    "fsdp_config.offload_params fsdp_config.xla fsdp_config.min_num_params "
+    "gradient_checkpointing_kwargs.use_reentrant "
+    "fsdp_config.xla fsdp_config.min_num_params "
     "parallelism_config use_cpu";
 
 constexpr std::string_view kTransformersIgnored =
@@ -98,21 +100,34 @@ constexpr std::string_view kAdapterLeftOut =
     "trainable_token_indices layer_replication use_qalora use_bdlora "
     "megatron_config velora_config monteclora_config arrow_config kasa_config "
     "lora_ga_config lora_bias alora_invocation_tokens runtime_config."
-    "ephemeral_gpu_offload";
+    "ephemeral_gpu_offload module_dropout rank_dropout boft_dropout coft "
+    "block_share use_cayley_neumann=true num_cayley_neumann_terms=5 "
+    "boft_n_butterfly_factor=1 encoder_dropout "
+    "encoder_reparameterization_type=MLP";
 
 constexpr KeyRow kPeftKeys[] = {
     {"peft_type", Setting::kAdapter, Kind::kText,
-     "LORA=lora IA3=ia3 VERA=vera"},
+     "LORA=lora IA3=ia3 VERA=vera LOHA=loha LOKR=lokr OFT=oft BOFT=boft "
+     "PROMPT_TUNING=prompt P_TUNING=ptuning PREFIX_TUNING=prefix"},
     {"", Setting::kMethod, Kind::kText, "", "lora"},
     {"base_model_name_or_path", Setting::kModel, Kind::kText},
-    {"r", Setting::kRank, Kind::kCount},
+    {"r", Setting::kRank, Kind::kText, "0= *=*"},
+    {"boft_block_num", Setting::kRank, Kind::kText, "0= *=*"},
+    {"oft_block_size", Setting::kBlock, Kind::kText, "0= *=*"},
+    {"boft_block_size", Setting::kBlock, Kind::kText, "0= *=*"},
+    {"decompose_factor", Setting::kFactor, Kind::kText, "-1= *=*"},
+    {"decompose_both", Setting::kBoth, Kind::kFlag},
+    {"num_virtual_tokens", Setting::kTokens, Kind::kCount},
+    {"encoder_hidden_size", Setting::kHidden, Kind::kCount},
+    {"prefix_projection", Setting::kProjection, Kind::kFlag},
     {"lora_dropout", Setting::kDropout, Kind::kNumber},
     {"vera_dropout", Setting::kDropout, Kind::kNumber},
     {"target_modules", Setting::kTargets, Kind::kModules},
     {"feedforward_modules", Setting::kFeedforward, Kind::kModules},
     {"modules_to_save", Setting::kSave, Kind::kNames},
     {"bias", Setting::kBias, Kind::kText,
-     "none= all=all lora_only=lora_only vera_only=lora_only"},
+     "none= all=all lora_only=lora_only vera_only=lora_only "
+     "oft_only=lora_only boft_only=lora_only"},
     {"use_dora", Setting::kDora, Kind::kFlag},
 };
 
@@ -146,10 +161,16 @@ const Format kPeftFormat = {
     .keys = kPeftKeys,
     .left_out = kAdapterLeftOut,
     .ignored =
-        "alpha_pattern auto_mapping corda_config d_initial "
-        "ensure_weight_tying eva_config fan_in_fan_out inference_mode "
-        "init_* layers_pattern loftq_config lora_alpha megatron_core "
-        "peft_version projection_prng_key qalora_group_size revision "
-        "runtime_config save_projection task_type use_rslora"};
+        "alpha alpha_pattern auto_mapping corda_config d_initial "
+        "encoder_num_layers ensure_weight_tying eps eva_config fan_in_fan_out "
+        "inference_mode "
+        "init_* layers_pattern num_attention_heads num_layers "
+        "num_transformer_submodules loftq_config lora_alpha megatron_core "
+        "peft_version projection_prng_key prompt_tuning_* qalora_group_size "
+        "rank_dropout_scale "
+        "revision "
+        "runtime_config save_projection task_type token_dim tokenizer_* "
+        "use_effective_conv2d "
+        "use_rslora"};
 
 }  // namespace foretell::recipes

@@ -1,19 +1,16 @@
 #pragma once
 
-#include <fmt/core.h>
-
 #include <cerrno>
 
-#include "foretell/error.h"
 #include "src/core/descriptor.h"
+#include "src/core/failure.h"
 
 namespace foretell::sandbox {
 
 /// Throws Error(kIo) that names `what` unless `error` is 0.
 inline void RequireNone(int error, const char* what) {
   if (error == 0) return;
-  throw Error(ErrorCode::kIo,
-              fmt::format("sandbox: {}: {}", what, SystemMessage(error)));
+  throw IoFailure("sandbox: {}: {}", what, SystemMessage(error));
 }
 
 /// As RequireNone with errno, unless `is_done`.

@@ -12,6 +12,7 @@
 
 #include "foretell/error.h"
 #include "src/core/descriptor.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/units.h"
 
@@ -30,8 +31,7 @@ std::vector<char*> Arguments(std::vector<std::string>& texts) {
 }
 
 [[noreturn]] void FailToStart(const std::string& what) {
-  throw Error(ErrorCode::kIo,
-              fmt::format("{}: {}", what, SystemMessage(errno)));
+  throw IoFailure("{}: {}", what, SystemMessage(errno));
 }
 
 /// Points the standard streams of this process at nothing and at the log.

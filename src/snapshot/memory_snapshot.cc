@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/parse_json.h"
 #include "src/core/plain_data.h"
@@ -78,16 +78,14 @@ class SnapshotReader {
       place += fmt::format("{}[{}]", step.name, step.index);
     }
     if (!place.empty()) place += ".";
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: {}{} {}", origin_, place, field, problem));
+    throw Corrupt("{}: {}{} {}", origin_, place, field, problem);
   }
   /// Before they are read.
   void CountRecords(const PlainValue& list) {
     records_ += list.items.size();
     if (records_ <= kMaxRecords) return;
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: has more than {} blocks and entries", origin_,
-                            kMaxRecords));
+    throw Unsupported("{}: has more than {} blocks and entries", origin_,
+                      kMaxRecords);
   }
 
   const PlainValue& Field(const PlainValue& dict, const char* name, Kind kind,

@@ -1,7 +1,5 @@
 #include "src/snapshot/snapshot_difference.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/units.h"
 #include "src/judge/report_json.h"
 #include "src/pictures/picture_json.h"
@@ -199,9 +197,8 @@ class Comparison {
   double Predicted(const char* field) const {
     const Json::json_pointer pointer(field);
     if (!result_.contains(pointer) || !result_[pointer].is_number()) {
-      throw Error(ErrorCode::kCorrupt,
-                  fmt::format("{}: result{} is missing, expected a number",
-                              origin_, field));
+      throw Corrupt("{}: result{} is missing, expected a number", origin_,
+                    field);
     }
     return result_[pointer].get<double>();
   }

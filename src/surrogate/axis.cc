@@ -7,6 +7,7 @@
 #include <set>
 
 #include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
 #include "src/core/random.h"
 
@@ -20,10 +21,9 @@ constexpr int kPatience = 50;
 constexpr std::size_t kMostCorneredAxes = 4;
 
 [[noreturn]] void RefusePart(std::string_view part, std::string_view reason) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("'{}': {}; expected NAME=LOW..HIGH, "
-                          "NAME=LOW..HIGH:STEP or NAME=A|B|C",
-                          part, reason));
+  throw InvalidArgument(
+      "'{}': {}; expected NAME=LOW..HIGH, NAME=LOW..HIGH:STEP or NAME=A|B|C",
+      part, reason);
 }
 
 /// What comes before `sign`, removed together with it; or all.

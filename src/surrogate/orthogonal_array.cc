@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 
 namespace foretell::surrogate {
@@ -143,11 +143,9 @@ Eigen::MatrixXd PointsOf(const std::vector<Axis>& axes,
 
 PlannedRuns PlanOneFactor(const Axis& axis) {
   if (std::ssize(axis.values) < kFewestOfOne) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "--sweep: {} has {}, expected at least {} of a single factor",
-            axis.name, Counted(axis.values.size(), "value"), kFewestOfOne));
+    throw InvalidArgument(
+        "--sweep: {} has {}, expected at least {} of a single factor",
+        axis.name, Counted(axis.values.size(), "value"), kFewestOfOne);
   }
   const Axis thinned = Thinned(axis, kMostOfOne, kMostOfOne);
   Eigen::MatrixXd points(std::ssize(thinned.values), 1);
@@ -164,12 +162,11 @@ PlannedRuns PlanOneFactor(const Axis& axis) {
     counts += fmt::format("{}{} has {}", counts.empty() ? "" : ", ", axis.name,
                           Counted(axis.values.size(), "value"));
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--sweep: {}; no orthogonal array has a column for "
-                          "each: expected at most 13 of three values, five of "
-                          "four, or one of two and seven of three; of more "
-                          "than four values those that are needed are taken",
-                          counts));
+  throw InvalidArgument(
+      "--sweep: {}; no orthogonal array has a column for each: expected at "
+      "most 13 of three values, five of four, or one of two and seven of "
+      "three; of more than four values those that are needed are taken",
+      counts);
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <set>
 
-#include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 #include "src/core/random.h"
@@ -28,9 +28,8 @@ struct RawTable {
 [[noreturn]] void RefuseCell(const RawTable& raw, const CsvRow& row,
                              const std::string& column,
                              const std::string& expected) {
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{}:{}: {} is '{}', expected {}", raw.path,
-                          row.line(), column, row.At(column), expected));
+  throw Corrupt("{}:{}: {} is '{}', expected {}", raw.path, row.line(), column,
+                row.At(column), expected);
 }
 
 double NumberAt(const RawTable& raw, const CsvRow& row,
@@ -50,8 +49,7 @@ double NumberAt(const RawTable& raw, const CsvRow& row,
 /// share a name, and of these only the first can be read.
 void ChooseColumns(RawTable& raw, const CsvRow& row) {
   if (std::ranges::count(row.columns(), "") > 1) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: two columns are named ''", raw.path));
+    throw Corrupt("{}: two columns are named ''", raw.path);
   }
   for (const std::string& column : row.columns()) {
     if (column != raw.target) raw.columns.push_back(column);
@@ -73,35 +71,26 @@ void CheckNames(const RawTable& raw) {
   std::set<std::string> names;
   for (const std::string& column : raw.columns) {
     if (names.insert(column).second) continue;
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: column '{}' is named twice", raw.path, column));
+    throw InvalidArgument("{}: column '{}' is named twice", raw.path, column);
   }
   if (std::ranges::find(raw.columns, raw.target) == raw.columns.end()) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: column '{}' is the target, and cannot be an "
-                          "input too",
-                          raw.path, raw.target));
+  throw InvalidArgument(
+      "{}: column '{}' is the target, and cannot be an input too", raw.path,
+      raw.target);
 }
 
 void CheckRows(const RawTable& raw) {
   if (std::ssize(raw.values) < kFewestTableRows) {
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: has {}, expected at least {}", raw.path,
-                    Counted(raw.values.size(), "row"), kFewestTableRows));
+    throw Corrupt("{}: has {}, expected at least {}", raw.path,
+                  Counted(raw.values.size(), "row"), kFewestTableRows);
   }
   if (raw.columns.empty()) {
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: has no column other than '{}'", raw.path, raw.target));
+    throw Corrupt("{}: has no column other than '{}'", raw.path, raw.target);
   }
   const auto [least, most] = std::ranges::minmax(raw.values);
   if (least < most) return;
-  throw Error(
-      ErrorCode::kCorrupt,
-      fmt::format("{}: {} is {} in all {}: there is nothing to fit", raw.path,
-                  raw.target, least, Counted(raw.values.size(), "row")));
+  throw Corrupt("{}: {} is {} in all {}: there is nothing to fit", raw.path,
+                raw.target, least, Counted(raw.values.size(), "row"));
 }
 
 }  // namespace
@@ -135,10 +124,9 @@ Table TakeRows(const Table& table, const std::vector<Eigen::Index>& rows) {
 
 SplitTable Split(const Table& table, double share, std::uint64_t seed) {
   if (!(share > 0 && share < 1)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} of the rows cannot be held out, expected a "
-                            "share between 0 and 1",
-                            share));
+    throw InvalidArgument(
+        "{} of the rows cannot be held out, expected a share between 0 and 1",
+        share);
   }
   std::vector<Eigen::Index> order(static_cast<std::size_t>(table.rows()));
   std::iota(order.begin(), order.end(), 0);

@@ -47,6 +47,22 @@ const char* const kNetwork = R"(graph "network" batch=8
 output %d
 )";
 
+TEST(Predictor, RefusesProductsOfEightBitsBeforeAda) {
+  const char* const text = R"(graph "network" batch=8
+%x = input f8[16,16]
+%w = parameter f8[16,16]
+%a = _scaled_mm(%x, %w) : bf16[16,16]
+output %a
+)";
+  try {
+    PredictText(text);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_THAT(error.what(), HasSubstr("a100-sxm4-40gb has 8.0"));
+  }
+}
+
 TEST(Predictor, JoinsTheSimulationAndTheEstimate) {
   const OperatorGraph graph = ParseGraph(kNetwork);
   const Prediction prediction = PredictText(kNetwork);

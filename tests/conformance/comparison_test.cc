@@ -1,8 +1,6 @@
 #include "tests/conformance/comparison.h"
 
-#include <ATen/ops/full.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

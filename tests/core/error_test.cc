@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "src/core/failure.h"
+
 namespace foretell {
 namespace {
 
@@ -17,6 +19,17 @@ TEST(Error, IsOneLineThatCannotSteerATerminal) {
   EXPECT_STREQ(error.what(), R"(node 'a\x0ab\x1b[2J': \xff)");
   EXPECT_STREQ(WithContext("c\n", error).what(),
                R"(c\x0a: node 'a\x0ab\x1b[2J': \xff)");
+}
+
+TEST(Error, IsFormattedByTheFunctionOfItsCode) {
+  const Error error = Corrupt("{}: line {}: no type", "model.onnx", 3);
+  EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
+  EXPECT_STREQ(error.what(), "model.onnx: line 3: no type");
+  EXPECT_EQ(InvalidArgument("").code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(NotFound("").code(), ErrorCode::kNotFound);
+  EXPECT_EQ(Unsupported("").code(), ErrorCode::kUnsupported);
+  EXPECT_EQ(IoFailure("").code(), ErrorCode::kIo);
+  EXPECT_EQ(InternalFailure("").code(), ErrorCode::kInternal);
 }
 
 TEST(Error, HasAStableNamePerCode) {

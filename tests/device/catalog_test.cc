@@ -296,12 +296,12 @@ TEST(DeviceCatalog, ScalesTheContextsOfItsEnvironments) {
         .ContextMib(catalog.FindDevice(device));
   };
   EXPECT_EQ(mib("cuda13", "h100"), 625);
-  EXPECT_EQ(mib("cuda13", "h100-pcie"), 589);      // 625 - 2 * (132 - 114).
-  EXPECT_EQ(mib("cuda13", "rtx-3090"), 457);       // 550 - 2 * (108 - 61.5).
-  EXPECT_EQ(mib("cuda12-lazy", "rtx-4060"), 195);  // 375 - 2 * (108 - 18).
+  EXPECT_DOUBLE_EQ(mib("cuda13", "h100-pcie"), 625 - 3.4 * (132 - 114));
+  EXPECT_DOUBLE_EQ(mib("cuda13", "rtx-3090"), 550 - 3.4 * (108 - 61.5));
+  EXPECT_DOUBLE_EQ(mib("cuda12-lazy", "rtx-4060"), 550 - 3.4 * (108 - 18));
   EXPECT_EQ(mib("cuda11.6-eager", "v100"), 1631);  // 1750 - 4.25 * 28.
-  EXPECT_EQ(mib("cuda10", "rtx-2080-ti"), 1423);   // As measured.
-  EXPECT_EQ(mib("cuda10", "titan-rtx"), 1431.5);   // 36 full ones, not 34.
+  EXPECT_EQ(mib("cuda10", "rtx-2080-ti"), 1378);   // 877 and 795, less SMs.
+  EXPECT_EQ(mib("cuda10", "titan-rtx"), 1386.5);   // 36 full ones, not 34.
   EXPECT_EQ(mib("cuda10", "gtx-1080-ti"), 1299);   // 28, not 20.
   EXPECT_EQ(mib("cuda10", "v100"), 1551);
 }

@@ -2,8 +2,7 @@
 
 #include "frontends/exported/quantized_operators.h"
 
-#include <ATen/ops/equal.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <string>

@@ -108,10 +108,10 @@ void PredictGraphText(std::string_view text) {
       MayRefuse([&] { Predict(graph, predictor); });
     }
     MayRefuse([&] { MakeAllTerms(graph, predictors.back()); });
-    for (const char* const plan : {"ddp:2", "zero1:2,bucket-view", "fsdp:4",
-                                   "fsdp1:4,fp32-shards,reentrant",
-                                   "hsdp:2x2,reduce=bf16", "tp:2",
-                                   "tp:2,vocabulary"}) {
+    for (const char* const plan :
+         {"ddp:2", "zero1:2,bucket-view", "fsdp:4",
+          "fsdp1:4,fp32-shards,reentrant", "fsdp:2,cpu-offload",
+          "hsdp:2x2,reduce=bf16", "tp:2", "tp:2,vocabulary"}) {
       MayRefuse([&] {
         parallel::Parallelize(graph, ParseParallel("plan", plan),
                               TrainedOf(graph));

@@ -10,11 +10,23 @@ TEST(RuntimeSpec, ReadsWhatItWrites) {
   for (const char* text :
        {"eager", "compile", "compile,reduce-overhead", "compile,max-autotune",
         "compile,max-autotune-no-cudagraphs,budget=0.5", "onnxruntime",
-        "onnxruntime,level=basic,search=heuristic,arena=exact", "tensorrt",
-        "tensorrt,int8,sparse"}) {
+        "onnxruntime,level=basic,search=heuristic,arena=exact",
+        "onnxruntime,level=transformers", "tensorrt", "tensorrt,int8,sparse"}) {
     EXPECT_EQ(ToString(ParseRuntime("--runtime", text)), text);
   }
   EXPECT_EQ(ToString(RuntimeSpec{}), "eager");
+}
+
+TEST(RuntimeSpec, OptionsInAListBelongToTheRuntimeBeforeThem) {
+  const auto specs = ParseRuntimes(
+      "--runtimes", "eager,compile,max-autotune,budget=0.5,tensorrt,int8");
+  ASSERT_EQ(specs.size(), 3U);
+  EXPECT_EQ(ToString(specs[0]), "eager");
+  EXPECT_EQ(ToString(specs[1]), "compile,max-autotune,budget=0.5");
+  EXPECT_EQ(ToString(specs[2]), "tensorrt,int8");
+  for (const char* text : {"", "int8", "eager,int8", "eager,"}) {
+    EXPECT_THROW(ParseRuntimes("--runtimes", text), Error);
+  }
 }
 
 TEST(RuntimeSpec, RefusesEverythingElse) {

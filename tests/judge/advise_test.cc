@@ -18,6 +18,7 @@ namespace foretell {
 namespace {
 
 using test::A100;
+using testing::AnyOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::Not;
@@ -97,7 +98,7 @@ TEST(Advise, RanksWhatKeepsTheNumericsFirst) {
           "gradient accumulation 2 x 3", "expandable segments",
           "saved tensors on the host", "optimizer in the backward pass",
           "optimizer states on the host", "foreach=False", "fused=True",
-          "shard over 2 GPUs (fsdp:2)", "shard over 8 GPUs (fsdp:8)",
+          "torch.compile", "shard over 2 GPUs (fsdp:2)", "shard over 8 GPUs (fsdp:8)",
           "optimizer sgd", "optimizer momentum", "optimizer adamw",
           "optimizer rmsprop", "optimizer adagrad", "optimizer adafactor",
           "optimizer adamw8bit", "autocast to bf16"));
@@ -201,10 +202,17 @@ TEST(Remedies, AreThoseThatApply) {
   };
   EXPECT_THAT(names_of({.setup = {.run = {.grad_mode = true}}}),
               ElementsAre("autocast to bf16", "torch.no_grad()",
-                          "pure bf16 (weights too)", "expandable segments"));
+                          "pure bf16 (weights too)", "torch.compile",
+                          "expandable segments"));
   EXPECT_THAT(names_of({.setup = {.run = {.autocast = true},
                                   .expandable_segments = true}}),
-              ElementsAre("channels_last"));
+              ElementsAre("channels_last", "torch.compile"));
+  EXPECT_THAT(
+      names_of({.setup = {.run = {.mode = Mode::kTraining,
+                                  .runtime = {.runtime = Runtime::kCompile}}}}),
+      Not(Contains(AnyOf("torch.compile", "activation checkpointing",
+                         "saved tensors on the host",
+                         "shard over 2 GPUs (fsdp:2)"))));
   const AdviceRequest training = {.setup = {.run = {.mode = Mode::kTraining},
                                             .loop = {.foreach = false,
                                                      .set_to_none = false,

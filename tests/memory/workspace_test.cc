@@ -62,6 +62,20 @@ TEST(Workspace, OfADenseConvolutionIsHalfItsThreeTensors) {
             4 * (2 * 8 * 256 + 4 * 8 * 25 + 2 * 4 * 256) / 2);
 }
 
+// The copy lives with the workspace of the pass, and is not optional.
+TEST(Workspace, HoldsTheCopyOfAStridedOperand) {
+  const std::vector<memory::WorkspaceBlock> blocks =
+      BlocksOf(R"(%x = input f32[2,8,16,16]
+%a = transpose(%x) {dim0=2, dim1=3} : f32[2,8,16,16] strides=[2048, 256, 1, 16] alias %x
+%y = conv2d(%a, weight f32[4,8,5,5]) {padding=[2,2]} : f32[2,4,16,16]
+)");
+  ASSERT_EQ(blocks.size(), 2U);
+  EXPECT_TRUE(blocks[0].optional);
+  EXPECT_EQ(blocks[1].bytes, 2 * 8 * 256 * 4);
+  EXPECT_FALSE(blocks[1].optional);
+  EXPECT_EQ(blocks[0].output, blocks[1].output);
+}
+
 /// Forward pass of a 3 x 3 convolution.
 std::string ForwardUnitStride3x3(int in, int out) {
   return "%x = input f32[2," + std::to_string(in) +

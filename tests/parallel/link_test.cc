@@ -61,7 +61,8 @@ TEST(Link, IsTheDevicesUnlessItIsGiven) {
   EXPECT_THROW(EstimateCost(graph, unknown), Error);
   EXPECT_NO_THROW(EstimateCost(graph, unknown, {.link_gb_s = 25}));
   // That of a GPU which only receives, too.
-  EXPECT_EQ(cost::LinkGbS(A100(), {}, {cost::LinkUse{}}), A100().link_gb_s);
+  EXPECT_EQ(cost::SpeedsOf(A100(), {}, {cost::LinkUse{}}).between_gpus,
+            A100().link_gb_s);
 }
 
 }  // namespace

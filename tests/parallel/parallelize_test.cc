@@ -104,6 +104,21 @@ TEST(Parallelize, GathersOneFlatParameterPerBlockInFsdp1) {
             ExchangesOf(flat)[std::string(kAllGather)].bytes);
 }
 
+// The optimizer's states and temporaries of a block, too.
+TEST(Parallelize, MakesABlocksShardsOneTensorInFsdp1) {
+  const OperatorGraph rows = ReadStep("blocks").Under("fsdp:4");
+  const OperatorGraph flat = ReadStep("blocks").Under("fsdp1:4");
+  for (const TensorRole role :
+       {TensorRole::kOptimizerState, TensorRole::kOptimizerTemporary}) {
+    const auto count = [role](const OperatorGraph& graph) {
+      return std::ranges::count(graph.storages(), role, &Storage::role);
+    };
+    EXPECT_EQ(BytesOfRole(flat, role), BytesOfRole(rows, role));
+    EXPECT_LE(count(flat), count(rows));
+  }
+  EXPECT_LT(flat.storages().size(), rows.storages().size());
+}
+
 TEST(Parallelize, FreesFlatGradientsOnceTheyAreScattered) {
   const OperatorGraph graph = ReadStep("blocks").Under("fsdp1:4");
   int freed = 0;
@@ -266,6 +281,55 @@ TEST(Parallelize, KeepsShardsOfHalfPrecisionInFp32) {
     }
   }
   EXPECT_EQ(converted, 2);
+}
+
+std::int64_t BytesSentBy(const OperatorGraph& graph, std::string_view target,
+                         Phase phase) {
+  std::int64_t bytes = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.target == target && node.phase == phase) {
+      bytes += node.Int(kBytesAttribute, 0);
+    }
+  }
+  return bytes;
+}
+
+/// Storages of a role that live when the graph ends.
+std::int64_t BytesLeft(const OperatorGraph& graph, TensorRole role) {
+  std::int64_t bytes = 0;
+  for (const MemoryEvent& event : graph.events()) {
+    const Storage& storage = graph.storage(event.storage);
+    if (storage.role != role) continue;
+    const bool is_new = event.kind == MemoryEvent::Kind::kAllocate;
+    bytes += is_new ? storage.bytes : -storage.bytes;
+  }
+  return bytes;
+}
+
+TEST(Parallelize, KeepsShardsOnTheHost) {
+  for (const std::string kind : {"fsdp", "fsdp1"}) {
+    SCOPED_TRACE(kind);
+    const parallel_test::RealStep step = ReadStep("mlp");
+    const OperatorGraph here = step.Under(kind + ":2");
+    const OperatorGraph there = step.Under(kind + ":2,cpu-offload");
+    EXPECT_GE(BytesLeft(here, TensorRole::kParameter), kMlpBytes / 2);
+    EXPECT_EQ(BytesLeft(there, TensorRole::kParameter), 0);
+    EXPECT_EQ(BytesLeft(there, TensorRole::kGradient), 0);
+    EXPECT_EQ(BytesOfRole(there, TensorRole::kOptimizerState), 0);
+    // All shards once for each pass; the root's are gathered in the first.
+    const std::int64_t shards = BytesSentBy(there, kFromHost, Phase::kForward);
+    EXPECT_GE(shards, kMlpBytes / 2);
+    EXPECT_EQ(BytesSentBy(there, kStepOnHost, Phase::kOptimizer), shards);
+    EXPECT_GE(BytesSentBy(there, kToHost, Phase::kBackward), shards);
+    for (const Node& node : there.nodes()) {
+      if (node.phase != Phase::kOptimizer) continue;
+      EXPECT_EQ(node.target, kStepOnHost);
+    }
+    std::map<std::string, Exchanged> exchanged = ExchangesOf(there);
+    for (const auto& [target, one] : ExchangesOf(here)) {
+      EXPECT_EQ(exchanged[target].bytes, one.bytes) << target;
+    }
+  }
 }
 
 TEST(Parallelize, WrapsTheBlocksThatAreNamed) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/core/files.h"
+#include "src/parallel/accumulate_shards.h"
 #include "tests/parallel/step_files.h"
 
 namespace foretell {
@@ -22,6 +23,7 @@ using Bytes = std::array<std::int64_t, 4>;
 struct RealRow {
   std::string network;
   std::string plan;
+  int batches = 1;
   Bytes bytes = {};
 };
 
@@ -34,6 +36,8 @@ RealRow ReadRow(const std::string& line) {
   if (is_quoted) fields.get();
   std::getline(fields, row.plan, is_quoted ? '"' : ',');
   if (is_quoted) fields.get();
+  fields >> row.batches;
+  fields.get();
   for (std::int64_t& bytes : row.bytes) {
     fields >> bytes;
     fields.get();
@@ -46,7 +50,7 @@ std::vector<RealRow> RealRows() {
       ReadText(FORETELL_SOURCE_DIR "/tests/golden/parallel/live_bytes.csv"));
   std::string line;
   std::getline(table, line);
-  EXPECT_EQ(line, "network,plan,standing,forward,backward,peak");
+  EXPECT_EQ(line, "network,plan,batches,standing,forward,backward,peak");
   std::vector<RealRow> rows;
   while (std::getline(table, line)) rows.push_back(ReadRow(line));
   return rows;
@@ -74,17 +78,20 @@ Bytes Simulated(const OperatorGraph& graph) {
 
 TEST(RealStep, TakesTheBytesThatPyTorchAllocates) {
   const std::vector<RealRow> rows = RealRows();
-  EXPECT_EQ(rows.size(), 37u);
+  EXPECT_EQ(rows.size(), 41u);
   for (const RealRow& row : rows) {
-    SCOPED_TRACE(row.network + " " + row.plan);
-    const bool has_blocks =
-        row.plan.starts_with("fsdp") || row.plan.starts_with("zero2");
+    SCOPED_TRACE(row.network + " " + row.plan + " x" +
+                 std::to_string(row.batches));
+    const bool has_blocks = row.plan.starts_with("fsdp") ||
+                            row.plan.starts_with("hsdp") ||
+                            row.plan.starts_with("zero2");
     const std::string blocks =
         row.network == "mlp" ? ",blocks=layers.*" : ",blocks=blocks.*";
     const OperatorGraph graph =
         parallel_test::ReadStep(row.network)
             .Under(row.plan + (has_blocks ? blocks : ""));
-    EXPECT_EQ(Simulated(graph), row.bytes);
+    EXPECT_EQ(Simulated(parallel::AccumulateShards(graph, row.batches)),
+              row.bytes);
   }
 }
 

@@ -107,7 +107,7 @@ void ExpectLiveBytes(const OperatorGraph& graph, const GoldenAdapters& row) {
 
 TEST(AdaptersGolden, KeepWhatPeftKeeps) {
   const std::vector<GoldenAdapters> rows = ReadGoldenAdapters();
-  EXPECT_EQ(rows.size(), 40u);
+  EXPECT_EQ(rows.size(), 58u);
   for (const GoldenAdapters& row : rows) {
     SCOPED_TRACE(row.network + " " + row.precision + " " + row.adapters);
     const OperatorGraph graph = TraceOf(row);

@@ -218,6 +218,71 @@ TEST(Adapters, OfVeraShareTheirMatrices) {
             kWeights + 4 * (2 * 32 + 32 * 2 + 2 + 32 + 2 + 8));
 }
 
+// Two blocks of 8 of the 16 inputs, 28 numbers above each diagonal, and their
+// places.
+TEST(Adapters, OfOftTurnBlocksOfTheInput) {
+  const OperatorGraph graph = AdaptLinear({.method = AdapterMethod::kOft});
+  EXPECT_EQ(GradientsOf(graph), 4 * 2 * 28);
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kParameter),
+            kWeights + 4 * 2 * 28 + 2 * 8 * 28);
+  EXPECT_EQ(CountOf(graph, Phase::kForward, "bmm"), 3);
+}
+
+TEST(Adapters, OfBoftHaveBlocksThatDivideTheInput) {
+  EXPECT_THAT(
+      AdapterError(
+          WordsNetwork(), kWords,
+          {.rank = 3, .targets = "linear", .method = AdapterMethod::kBoft}),
+      HasSubstr("BOFT's blocks, 3, do not divide 16 inputs"));
+}
+
+// [32,2] and [2,16] twice; [4,4] and [8,2] · [2,4].
+TEST(Adapters, OfLoHaAndLoKrMakeAWeight) {
+  EXPECT_EQ(GradientsOf(AdaptLinear({.method = AdapterMethod::kLoHa})),
+            4 * 2 * (32 * 2 + 2 * 16));
+  const OperatorGraph graph = AdaptLinear({.method = AdapterMethod::kLoKr});
+  EXPECT_EQ(GradientsOf(graph), 4 * (4 * 4 + 8 * 2 + 2 * 4));
+  EXPECT_EQ(CountOf(graph, Phase::kForward, "kron"), 1);
+}
+
+// The words of [2,5] become 5 + 3; the embedding's rows have 16 numbers.
+TEST(Adapters, OfPromptsLengthenTheSequence) {
+  const OperatorGraph graph =
+      Adapt(WordsNetwork(), {"ids", {DType::kI64, {2, 5}}},
+            {.lora = {.method = AdapterMethod::kPrompt, .tokens = 3}});
+  EXPECT_EQ(GradientsOf(graph), 4 * 3 * 16);
+  EXPECT_EQ(graph.ForwardMacs(), 2 * 8 * 16 * 32);
+}
+
+// Layers 16 to 8, 8 to 8 and 8 to 16 with biases.
+TEST(Adapters, OfPTuningMakeTheirTokens) {
+  const OperatorGraph graph = Adapt(
+      WordsNetwork(), {"ids", {DType::kI64, {2, 5}}},
+      {.lora = {.method = AdapterMethod::kPTuning, .tokens = 3, .hidden = 8}});
+  EXPECT_EQ(GradientsOf(graph),
+            4 * (3 * 16 + 16 * 8 + 8 + 8 * 8 + 8 + 8 * 16 + 16));
+}
+
+// Keys and values of 2 heads of 8 for each of 3 tokens, before those of 5.
+TEST(Adapters, OfPrefixesAreKeysAndValuesOfEveryAttention) {
+  const program_test::Network network = Simple([](Layers& l) {
+    const program_test::Layer words = l.Embedding(10, 16);
+    return [words](const at::Tensor& ids) {
+      const at::Tensor x = words(ids).view({2, 5, 2, 8}).transpose(1, 2);
+      return at::scaled_dot_product_attention(x, x, x, {}, 0.0, true);
+    };
+  });
+  const BoundInput ids = {"ids", {DType::kI64, {2, 5}}};
+  const LoraSpec spec = {.method = AdapterMethod::kPrefix, .tokens = 3};
+  const OperatorGraph graph = Adapt(network, ids, {.lora = spec});
+  EXPECT_EQ(GradientsOf(graph), 4 * 3 * 2 * 16);
+  EXPECT_EQ(graph.ForwardMacs(), 2 * 2 * 2 * 5 * 8 * 8);
+  EXPECT_THAT(AdapterError(WordsNetwork(), ids, spec),
+              HasSubstr("calls no scaled_dot_product_attention"));
+  EXPECT_THAT(AdapterError(WordsNetwork(), kWords, spec),
+              HasSubstr("no embedding of [batch, tokens]"));
+}
+
 TEST(Adapters, OfAnEmbeddingAreARowForEachWordAndAProduct) {
   const OperatorGraph graph = Adapt(
       WordsNetwork(), kWords, {.lora = {.rank = 2, .targets = "embedding"}});
@@ -283,9 +348,10 @@ TEST(Adapters, AreRefusedWherePeftHasNone) {
   EXPECT_THAT(AdapterError(grouped, image, {.rank = 2, .targets = "conv"}),
               HasSubstr("'conv0.weight' gets no adapter: LoRA of a convolution "
                         "in groups"));
-  EXPECT_THAT(AdapterError(WordsNetwork(), kWords,
-                           {.rank = 2, .targets = "embedding", .dora = true}),
-              HasSubstr("DoRA, IA3 and VeRA are modelled for nn.Linear alone"));
+  EXPECT_THAT(
+      AdapterError(WordsNetwork(), kWords,
+                   {.rank = 2, .targets = "embedding", .dora = true}),
+      HasSubstr("DoRA and methods other than LoRA are modelled for nn.Linear"));
   EXPECT_THAT(AdapterError(WordsNetwork(), kWords,
                            {.rank = 2, .targets = "linear", .save = "head"}),
               HasSubstr("LoRA has nothing to save"));

@@ -56,6 +56,46 @@ program_test::Network Classifier() {
   };
 }
 
+/// Two layers of 16 inputs and results.
+program_test::Network TwoLayers() {
+  return [](Weights& weights) {
+    const at::Tensor first = weights.Parameter("first", {16, 16});
+    const at::Tensor last = weights.Parameter("last", {16, 16});
+    return [first, last](Tensors x) -> Tensors {
+      return {at::linear(at::linear(x[0], first), last)};
+    };
+  };
+}
+
+OperatorGraph TrainFloat8(const std::string& kernels) {
+  const std::vector<BoundInput> inputs = {{"x", {DType::kF32, {32, 16}}}};
+  return TraceProgram(
+             FakeProgram("net", inputs, TwoLayers()), inputs,
+             {.run = {.mode = Mode::kTraining, .precision = Precision::kBf16},
+              .loop = {.kernels = kernels}})
+      .graph;
+}
+
+// A product forward and two backward, of all layers except the last.
+TEST(FusedKernels, MultiplyInEightBitsExceptInTheLastLayer) {
+  const auto products = [](const std::string& kernels) {
+    const std::vector<std::string> targets = TargetsOf(TrainFloat8(kernels));
+    return std::ranges::count(targets, "_scaled_mm");
+  };
+  EXPECT_EQ(products("float8"), 3);
+  EXPECT_EQ(products("float8-rowwise"), 3);
+  EXPECT_EQ(products("float8-rowwise-gw-hp"), 2);
+  EXPECT_EQ(products(""), 0);
+}
+
+// What is kept for the backward pass is that of the layer in 16 bits.
+TEST(FusedKernels, OfEightBitsKeepTheirOperandsAsTheyAre) {
+  const OperatorGraph graph = TrainFloat8("float8");
+  EXPECT_EQ(PeakOfRole(graph, TensorRole::kSaved),
+            PeakOfRole(TrainFloat8(""), TensorRole::kSaved));
+  EXPECT_THROW(TrainFloat8("float8,float8-rowwise"), Error);
+}
+
 TEST(FusedKernels, SwiGluKeepsItsOperandsAndOverwritesThem) {
   const OperatorGraph graph = TrainFused([](Weights& weights) {
     const at::Tensor gate = weights.Parameter("gate", {16, 8});

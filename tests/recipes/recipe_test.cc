@@ -150,6 +150,31 @@ TEST(Recipe, IsThatOfTransformersWithAnAdapter) {
             "neftune_noise_alpha=5, layers_to_transform=[0,1]");
 }
 
+TEST(Recipe, HasTheMethodsOfPeft) {
+  const auto line_of = [](const std::string& text) {
+    const OwnFile file("adapter.json", text);
+    const std::string path = file.path();
+    return LineOf(ReadRecipe({&path, 1}));
+  };
+  EXPECT_EQ(line_of(R"({"peft_type": "OFT", "target_modules": ["q_proj"],
+                        "r": 0, "oft_block_size": 32, "bias": "oft_only"})"),
+            "--method lora --lora targets=\\b(q_proj)\\.,bias=lora_only,"
+            "method=oft,block=32");
+  EXPECT_EQ(line_of(R"({"peft_type": "LOKR", "target_modules": ["q_proj"],
+                        "r": 32, "decompose_factor": 4, "alpha": 64})"),
+            "--method lora --lora r=32,targets=\\b(q_proj)\\.,method=lokr,"
+            "factor=4");
+  EXPECT_EQ(line_of(R"({"peft_type": "BOFT", "target_modules": ["q_proj"]})"),
+            "--method lora --lora targets=\\b(q_proj)\\.,method=boft,block=4");
+  EXPECT_EQ(line_of(R"({"peft_type": "PREFIX_TUNING", "num_virtual_tokens": 20,
+                        "encoder_hidden_size": 64,
+                        "prefix_projection": false})"),
+            "--method lora --lora method=prefix,tokens=20");
+  EXPECT_EQ(line_of(R"({"peft_type": "P_TUNING", "num_virtual_tokens": 20,
+                        "encoder_hidden_size": 64})"),
+            "--method lora --lora method=ptuning,tokens=20,hidden=64");
+}
+
 TEST(Recipe, HasTrlsDefaults) {
   EXPECT_EQ(LineOf(RecipeFrom({"sft_config.json", "adapter_config.json"})),
             "Qwen/Qwen2.5-0.5B --method qlora --batch 2 --seq-len 512 "
@@ -173,10 +198,11 @@ TEST(Recipe, TakesTheNumberOfGpusFromALauncher) {
       RecipeFrom({"training_args.json", "accelerate_fsdp.yaml"});
   EXPECT_EQ(LineOf(recipe),
             "--method full --batch 4 --optimizer adamw_bnb_8bit --autocast "
-            "--precision bf16 --recompute auto --parallel fsdp1:4");
-  EXPECT_EQ(LeftOut(recipe),
-            "neftune_noise_alpha=5, fsdp_config.fsdp_offload_params=true, "
-            "gradients of 2 batches in sharded parameters");
+            "--precision bf16 --recompute auto --parallel "
+            "fsdp1:4,cpu-offload");
+  EXPECT_EQ(
+      LeftOut(recipe),
+      "neftune_noise_alpha=5, gradients of 2 batches in sharded parameters");
 }
 
 TEST(Recipe, SaysThatShardsNeedGpus) {
@@ -212,9 +238,11 @@ TEST(Recipe, NamesFileKeyAndBothValues) {
             batch.path() +
                 ": per_device_train_batch_size is \"many\", "
                 "expected a whole number from 1");
-  const OwnFile type("type.json", R"({"peft_type": "OFT"})");
-  EXPECT_EQ(RefusalOf({type.path()}),
-            type.path() + ": peft_type is \"OFT\", expected LORA, IA3, VERA");
+  const OwnFile type("type.json", R"({"peft_type": "LILY"})");
+  EXPECT_EQ(RefusalOf({type.path()})
+                .find(type.path() + ": peft_type is \"LILY\", expected "
+                                    "LORA, IA3, VERA, LOHA"),
+            0);
   const OwnFile freeze("freeze.yaml",
                        "finetuning_type: freeze\ncutoff_len: 8\n");
   EXPECT_EQ(RefusalOf({freeze.path()}),

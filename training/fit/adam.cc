@@ -1,10 +1,8 @@
 #include "training/fit/adam.h"
 
-#include <fmt/core.h>
-
 #include <ATen/ATen.h>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/network/weights.h"
 
@@ -20,18 +18,13 @@ void CopyState(const std::map<std::string, learned::StoredTensor>& state,
                at::Tensor& into) {
   const auto found = state.find(name);
   if (found == state.end()) {
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: no tensor 'optimizer.{}', so training cannot continue",
-                    origin, name));
+    throw Corrupt("{}: no tensor 'optimizer.{}', so training cannot continue",
+                  origin, name);
   }
   const learned::StoredTensor& stored = found->second;
   if (stored.dtype != "F32" || stored.shape != into.sizes().vec()) {
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: tensor 'optimizer.{}' has {}, expected {}", origin,
-                    name, Counted(stored.NumElements(), "element"),
-                    into.numel()));
+    throw Corrupt("{}: tensor 'optimizer.{}' has {}, expected {}", origin, name,
+                  Counted(stored.NumElements(), "element"), into.numel());
   }
   into.copy_(learned::ToTensor(stored));
 }

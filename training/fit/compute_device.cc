@@ -1,7 +1,5 @@
 #include "training/fit/compute_device.h"
 
-#include <fmt/core.h>
-
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/detail/CUDAHooksInterface.h>
@@ -11,6 +9,7 @@
 #include <optional>
 
 #include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::training {
 namespace {
@@ -31,17 +30,13 @@ at::Device ComputeDevice(const std::string& name) {
     device.reset();
   }
   if (!device || !device->is_cuda()) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("device to compute on is '{}', expected cpu or cuda",
-                    name));
+    throw InvalidArgument("device to compute on is '{}', expected cpu or cuda",
+                          name);
   }
   const int gpus = at::detail::getCUDAHooks().deviceCount();
   if (std::max<int>(device->index(), 0) >= gpus) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format("no GPU to compute on as '{}'; this LibTorch sees {}", name,
-                    gpus));
+    throw Unsupported("no GPU to compute on as '{}'; this LibTorch sees {}",
+                      name, gpus);
   }
   return *device;
 }

@@ -1,18 +1,15 @@
 #include "training/fit/fit_info.h"
 
-#include <fmt/core.h>
-
 #include <ATen/ATen.h>
 #include <torch/version.h>
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "foretell/error.h"
 #include "foretell/version.h"
+#include "src/core/failure.h"
 #include "src/core/text.h"
 #include "src/features/node_costs.h"
 #include "src/features/terms.h"
@@ -41,13 +38,11 @@ constexpr double kFarQuantile = 0.99;
     });
     if (is_known) known.emplace_back(TargetName(other));
   }
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("no label of the training part has a value for {}{}",
-                  TargetName(target),
-                  known.empty() ? ""
-                                : "; train on the existing ones: --targets " +
-                                      Joined(known, ",")));
+  throw InvalidArgument(
+      "no label of the training part has a value for {}{}", TargetName(target),
+      known.empty()
+          ? ""
+          : "; train on the existing ones: --targets " + Joined(known, ","));
 }
 
 TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
@@ -82,33 +77,31 @@ void CheckTerms(const TrainerOptions& options, const SampleSet& set,
                 std::span<const Target> targets) {
   const std::optional<learned::TermSet>& terms = options.network.kind.terms;
   if (terms != set.recipe.terms) {
-    throw Error(ErrorCode::kInternal, "samples of another term set");
+    throw InternalFailure("samples of another term set");
   }
   if (!terms) return;
   const std::string_view network = NetworkKindName(options.network.kind);
   const Target target = learned::LayoutOf(*terms).target;
   if (targets.size() != 1 || targets.front() != target) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("network '{}' predicts only {}; name it with --targets",
-                    network, TargetName(target)));
+    throw InvalidArgument(
+        "network '{}' predicts only {}; name it with --targets", network,
+        TargetName(target));
   }
   if (options.scale != learned::ScaleKind::kLog) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("network '{}' needs the scale 'log'", network));
+    throw InvalidArgument("network '{}' needs the scale 'log'", network);
   }
 }
 
 void CheckPrior(const TrainerOptions& options, const SampleSet& set) {
   const bool has_prior = !set.recipe.prior.empty();
   if (options.scale == learned::ScaleKind::kDippm && has_prior) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "the scale 'dippm' is not logarithmic, which a prior needs");
+    throw InvalidArgument(
+        "the scale 'dippm' is not logarithmic, which a prior needs");
   }
   if (options.network.pooling == learned::Pooling::kPrior &&
       !(has_prior && set.recipe.node_costs)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "pooling 'prior' needs a prior and the costs of nodes");
+    throw InvalidArgument(
+        "pooling 'prior' needs a prior and the costs of nodes");
   }
 }
 
@@ -142,7 +135,7 @@ learned::CheckpointInfo FitInfo(const TrainerOptions& options,
                                 std::span<const Target> targets,
                                 std::span<const std::size_t> train) {
   if (train.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "the training part is empty");
+    throw InvalidArgument("the training part is empty");
   }
   CheckPrior(options, set);
   CheckTerms(options, set, targets);

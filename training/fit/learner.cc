@@ -1,13 +1,11 @@
 #include "training/fit/learner.h"
 
-#include <fmt/core.h>
-
 #include <ATen/ATen.h>
 
 #include <cmath>
 
-#include "foretell/error.h"
 #include "src/answer/learned_model.h"
+#include "src/core/failure.h"
 #include "training/fit/compute_device.h"
 #include "training/fit/huber.h"
 
@@ -94,10 +92,10 @@ void Learner::Update(double weight, double rate, StepResult& result) {
   gradients.div_(weight);
   result.norm = gradients.norm().item<double>();
   if (!std::isfinite(result.norm)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("the gradient is not finite at the learning rate "
-                            "{}; a lower one or clipping may help",
-                            rate));
+    throw InvalidArgument(
+        "the gradient is not finite at the learning rate {}; a lower one or "
+        "clipping may help",
+        rate);
   }
   if (options_.clip > 0 && result.norm > options_.clip) {
     gradients.mul_(options_.clip / result.norm);

@@ -1,13 +1,11 @@
 #include "training/fit/predict_samples.h"
 
-#include <fmt/core.h>
-
 #include <ATen/ATen.h>
 
 #include <unordered_map>
 
-#include "foretell/error.h"
 #include "src/answer/learned_model.h"
+#include "src/core/failure.h"
 #include "src/core/text.h"
 #include "training/fit/huber.h"
 #include "training/samples/batch_loader.h"
@@ -112,23 +110,19 @@ void CheckFits(const learned::CheckpointInfo& info, const SampleSet& set) {
   const std::vector<std::string> wanted = names(info.recipe);
   const std::vector<std::string> found = names(set.recipe);
   if (wanted != found) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("the checkpoint expects the inputs {}; the samples have {}",
-                    Joined(wanted), Joined(found)));
+    throw InvalidArgument(
+        "the checkpoint expects the inputs {}; the samples have {}",
+        Joined(wanted), Joined(found));
   }
   if (info.recipe.node_costs != set.recipe.node_costs) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "the checkpoint expects {}costs of nodes; the samples differ",
-            info.recipe.node_costs ? "" : "no "));
+    throw InvalidArgument(
+        "the checkpoint expects {}costs of nodes; the samples differ",
+        info.recipe.node_costs ? "" : "no ");
   }
   if (info.recipe.prior != set.recipe.prior) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("the checkpoint corrects the prior '{}'; the "
-                            "samples have '{}'",
-                            info.recipe.prior, set.recipe.prior));
+    throw InvalidArgument(
+        "the checkpoint corrects the prior '{}'; the samples have '{}'",
+        info.recipe.prior, set.recipe.prior);
   }
 }
 

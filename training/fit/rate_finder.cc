@@ -3,16 +3,13 @@
 // overshoot. Where it falls most steeply is a rate that learns quickly with a
 // factor of several in hand (L. N. Smith, "Cyclical learning rates", 2017).
 // Losses of single batches jump about, hence the moving mean.
-
 #include "training/fit/rate_finder.h"
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 #include "src/page/html_page.h"
 #include "training/fit/fit_info.h"
@@ -43,9 +40,8 @@ BatchPlan PlanSteps(const TrainerOptions& options, const TrainingData& data,
 
 double SuggestRate(const std::vector<RateTest::Step>& steps) {
   if (steps.size() < 3) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("range test of {}, expected at least 3",
-                            Counted(steps.size(), "step")));
+    throw InvalidArgument("range test of {}, expected at least 3",
+                          Counted(steps.size(), "step"));
   }
   const auto lowest =
       std::ranges::min_element(steps, {}, &RateTest::Step::smoothed) -

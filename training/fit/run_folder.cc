@@ -1,14 +1,12 @@
 #include "training/fit/run_folder.h"
 
-#include <fmt/core.h>
-
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/output_file.h"
 #include "src/page/html_page.h"
@@ -26,14 +24,13 @@ RunFolder::RunFolder(std::string path, bool fresh) : path_(std::move(path)) {
   std::error_code failure;
   std::filesystem::create_directories(path_, failure);
   if (failure) {
-    throw Error(ErrorCode::kIo, fmt::format("{}: cannot be made: {}", path_,
-                                            failure.message()));
+    throw IoFailure("{}: cannot be made: {}", path_, failure.message());
   }
   if (fresh && HasRun(path_)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: already has a run; continue it with --resume, "
-                            "or choose another folder",
-                            path_));
+    throw InvalidArgument(
+        "{}: already has a run; continue it with --resume, or choose another "
+        "folder",
+        path_);
   }
 }
 
@@ -62,8 +59,7 @@ void RunFolder::AddMetrics(const EpochMetrics& metrics) {
   const std::string line = EpochToJson(metrics).dump();
   std::ofstream file(metrics_path(), std::ios::app);
   file << line << '\n' << std::flush;
-  if (!file)
-    throw Error(ErrorCode::kIo, metrics_path() + ": cannot be written");
+  if (!file) throw IoFailure("{}: cannot be written", metrics_path());
   lines_.push_back(line);
 }
 

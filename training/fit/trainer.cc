@@ -8,8 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "foretell/error.h"
-#include "src/core/json_fields.h"
+#include "src/core/failure.h"
 #include "src/network/weights.h"
 #include "training/fit/fit_info.h"
 #include "training/fit/predict_samples.h"
@@ -239,10 +238,8 @@ void Trainer::RestorePosition(const std::string& json,
 TrainerOptions OptionsOf(const learned::Checkpoint& last,
                          const std::string& origin) {
   if (last.training.empty()) {
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: has weights for prediction but no training state",
-                    origin));
+    throw Corrupt("{}: has weights for prediction but no training state",
+                  origin);
   }
   const nlohmann::json state = ParseJson(last.training, origin);
   return TrainerOptionsFromJson(StateOf(state, origin).Object("options"));

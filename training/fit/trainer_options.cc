@@ -1,12 +1,10 @@
 #include "training/fit/trainer_options.h"
 
-#include <fmt/core.h>
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/json_fields.h"
 #include "src/network/checkpoint_json.h"
 
@@ -16,9 +14,8 @@ namespace {
 void Require(bool holds, const std::string& name, double value,
              const char* expected) {
   if (holds && std::isfinite(value)) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} is {}, expected {}", name,
-                          nlohmann::json(value).dump(), expected));
+  throw InvalidArgument("{} is {}, expected {}", name,
+                        nlohmann::json(value).dump(), expected);
 }
 
 void DescribeOptions(JsonFields& fields, TrainerOptions& options) {
@@ -57,8 +54,8 @@ void TrainerOptions::Check() const {
   Require(patience >= 0, "patience", static_cast<double>(patience),
           "at least 0");
   if (mixed_precision && !compute.starts_with("cuda")) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "mixed precision needs a GPU; the device is " + compute);
+    throw InvalidArgument("mixed precision needs a GPU; the device is {}",
+                          compute);
   }
 }
 

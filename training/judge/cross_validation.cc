@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "foretell/error.h"
 #include "foretell/version.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
@@ -86,8 +86,7 @@ std::optional<std::vector<PredictedSample>> CrossValidation::PredictFolds(
 std::vector<PredictedSample> CrossValidation::Kept(
     const nlohmann::json& rows, const std::string& name) const {
   const auto corrupt = [&](const std::string& what) {
-    return Error(ErrorCode::kCorrupt, fmt::format("{}/folds/{}.json: {}",
-                                                  options_.folder, name, what));
+    return Corrupt("{}/folds/{}.json: {}", options_.folder, name, what);
   };
   std::vector<PredictedSample> predictions;
   try {

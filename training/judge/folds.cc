@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "datasets/collect/order.h"
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/name_table.h"
 #include "src/core/numbers.h"
 #include "src/network/weights.h"
@@ -97,10 +97,9 @@ std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
     groups[GroupOf(set, set.samples[i], kind)].push_back(i);
   }
   if (count < 2 || std::ssize(groups) < count) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{} by {}: expected 2 to {}, the number of groups",
-                    Counted(count, "fold"), FoldKindName(kind), groups.size()));
+    throw InvalidArgument("{} by {}: expected 2 to {}, the number of groups",
+                          Counted(count, "fold"), FoldKindName(kind),
+                          groups.size());
   }
   std::vector<std::size_t> sizes(static_cast<std::size_t>(count), 0);
   std::vector<int> folds(set.samples.size(), 0);

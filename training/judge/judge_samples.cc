@@ -1,12 +1,10 @@
 #include "training/judge/judge_samples.h"
 
-#include <fmt/core.h>
-
 #include <optional>
 #include <span>
 
-#include "foretell/error.h"
 #include "src/answer/learned_model.h"
+#include "src/core/failure.h"
 #include "training/fit/compute_device.h"
 #include "training/fit/predict_samples.h"
 #include "training/judge/method_text.h"
@@ -27,10 +25,9 @@ std::vector<std::size_t> ChosenSamples(const JudgeOptions& options,
   std::vector<std::size_t> indices =
       set.ForJudging(set.PartOf(all ? Part::kTrain : options.part));
   if (indices.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: no sample in {}{}", options.samples.dataset,
-                            SelectionOf(options),
-                            all ? "" : "; --split none uses all labels"));
+    throw InvalidArgument("{}: no sample in {}{}", options.samples.dataset,
+                          SelectionOf(options),
+                          all ? "" : "; --split none uses all labels");
   }
   return indices;
 }

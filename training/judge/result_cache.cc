@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/output_file.h"
 
@@ -24,8 +24,7 @@ ResultCache::ResultCache(std::string folder, Json made_with)
   std::error_code failure;
   std::filesystem::create_directories(folder_, failure);
   if (failure) {
-    throw Error(ErrorCode::kIo, fmt::format("{}: cannot be made: {}", folder_,
-                                            failure.message()));
+    throw IoFailure("{}: cannot be made: {}", folder_, failure.message());
   }
 }
 

@@ -19,7 +19,7 @@ struct InputKey {
   const DeviceSpec* device = nullptr;  ///< If the recipe needs one.
   Run run = {};                        ///< If it has terms of kernels.
 
-  std::strong_ordering operator<=>(const InputKey&) const = default;
+  std::partial_ordering operator<=>(const InputKey&) const = default;
 };
 
 /// Network inputs for the graphs of a dataset, read on demand; keeps the most

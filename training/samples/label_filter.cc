@@ -1,10 +1,8 @@
 #include "training/samples/label_filter.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/text.h"
 
 namespace foretell::training {
@@ -32,10 +30,10 @@ LabelFilter::LabelFilter(const SampleOptions& options,
            (FitsSoFar(label) && label.provenance != Provenance::kSimulated);
   }
   if (options.devices.empty() && !options.all_devices && devices_.size() > 1) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("labels are from several devices; name one with "
-                            "--device, or use all: {}",
-                            Listed(devices_)));
+    throw InvalidArgument(
+        "labels are from several devices; name one with --device, or use all: "
+        "{}",
+        Listed(devices_));
   }
   if (!provenances_.empty()) return;
   provenances_ = {Provenance::kMeasured, Provenance::kImported};
@@ -49,14 +47,13 @@ bool LabelFilter::Fits(const Label& label) const {
 void LabelFilter::FailEmpty(const std::string& path,
                             std::int64_t without_graph) const {
   if (without_graph > 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: no graph of the {} that match; add graphs of "
-                            "the labels' runs with foretell dataset trace",
-                            path, Counted(without_graph, "label")));
+    throw InvalidArgument(
+        "{}: no graph of the {} that match; add graphs of the labels' runs "
+        "with foretell dataset trace",
+        path, Counted(without_graph, "label"));
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: no label matches; devices: {}; sources: {}",
-                          path, Listed(devices_), Listed(sources_)));
+  throw InvalidArgument("{}: no label matches; devices: {}; sources: {}", path,
+                        Listed(devices_), Listed(sources_));
 }
 
 bool LabelFilter::FitsSoFar(const Label& label) const {

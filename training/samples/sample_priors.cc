@@ -1,14 +1,12 @@
 #include "training/samples/sample_priors.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <string_view>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "training/samples/join_labels.h"
 
 namespace foretell::training {
@@ -76,9 +74,8 @@ void AddPriors(Selection& selection) {
   }
   std::erase_if(selection.drafts, std::not_fn(&HasFigure));
   if (!selection.drafts.empty()) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: the prior covers none of the labels",
-                          selection.dataset.path()));
+  throw InvalidArgument("{}: the prior covers none of the labels",
+                        selection.dataset.path());
 }
 
 }  // namespace foretell::training

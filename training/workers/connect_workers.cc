@@ -1,7 +1,5 @@
 #include "training/workers/connect_workers.h"
 
-#include <fmt/core.h>
-
 #include <ATen/ATen.h>
 
 #include <cstdlib>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
 #include "training/workers/nccl_backend.h"
@@ -35,9 +34,8 @@ int Number(const char* name, int most) {
   const std::string text = Variable(name);
   const auto number = ParseNumber<int>(text);
   if (!number || *number < 0 || *number > most) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} is '{}', expected a number up to {}", name,
-                            text, most));
+    throw InvalidArgument("{} is '{}', expected a number up to {}", name, text,
+                          most);
   }
   return *number;
 }
@@ -57,9 +55,8 @@ Rendezvous ReadRendezvous() {
   Rendezvous rendezvous{.rank = Number("RANK", kMaxWorkers),
                         .size = Number("WORLD_SIZE", kMaxWorkers)};
   if (rendezvous.rank >= rendezvous.size) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("RANK is {}, WORLD_SIZE is {}", rendezvous.rank,
-                            rendezvous.size));
+    throw InvalidArgument("RANK is {}, WORLD_SIZE is {}", rendezvous.rank,
+                          rendezvous.size);
   }
   if (rendezvous.size == 1) return rendezvous;
   rendezvous.host = Variable("MASTER_ADDR");
@@ -82,8 +79,7 @@ auto WithWorkers(const char* what, Call call) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw Error(ErrorCode::kIo, fmt::format("other workers: {}: {}", what,
-                                            FirstLine(error.what())));
+    throw IoFailure("other workers: {}: {}", what, FirstLine(error.what()));
   }
 }
 

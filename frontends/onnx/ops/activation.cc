@@ -1,32 +1,6 @@
 #include "frontends/onnx/ops/activation.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/abs.h>
-#include <ATen/ops/argmax.h>
-#include <ATen/ops/celu.h>
-#include <ATen/ops/clamp.h>
-#include <ATen/ops/elu.h>
-#include <ATen/ops/gelu.h>
-#include <ATen/ops/gt.h>
-#include <ATen/ops/hardshrink.h>
-#include <ATen/ops/hardsigmoid.h>
-#include <ATen/ops/hardswish.h>
-#include <ATen/ops/leaky_relu.h>
-#include <ATen/ops/log_softmax.h>
-#include <ATen/ops/lt.h>
-#include <ATen/ops/mish.h>
-#include <ATen/ops/prelu.h>
-#include <ATen/ops/relu.h>
-#include <ATen/ops/selu.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/silu.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/softplus.h>
-#include <ATen/ops/softshrink.h>
-#include <ATen/ops/tanh.h>
-#include <ATen/ops/threshold.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ATen.h>
 
 #include <array>
 #include <cmath>

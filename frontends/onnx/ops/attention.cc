@@ -1,18 +1,13 @@
 #include "frontends/onnx/ops/attention.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/embedding.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/softmax.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <string>
 
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
-#include "frontends/onnx/ops/linear_attention.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "src/core/numbers.h"
 
@@ -73,9 +68,8 @@ AttentionRequest RequestOf(NodeContext& ctx) {
   }
   const std::int64_t heads = request.query.size(1);
   const std::int64_t shared = request.key.size(1);
-  ctx.Check(
-      shared > 0 && heads % shared == 0,
-      fmt::format("{} query heads cannot share {} key heads", heads, shared));
+  ctx.Check(shared > 0 && heads % shared == 0,
+            "{} query heads cannot share {} key heads", heads, shared);
   return request;
 }
 
@@ -114,7 +108,7 @@ at::Tensor Modified(NodeContext& ctx, const char* name, const at::Tensor& x) {
   const auto* y =
       results.size() == 1 ? std::get_if<at::Tensor>(&results[0]) : nullptr;
   ctx.Check(y != nullptr && y->sizes() == x.sizes(),
-            std::string(name) + " does not keep the shape of the scores");
+            "{} does not keep the shape of the scores", name);
   return CastTo(*y, x.scalar_type());
 }
 
@@ -128,8 +122,7 @@ at::ScalarType SoftmaxType(const NodeContext& ctx, at::ScalarType type) {
 
 void LowerFlexAttention(NodeContext& ctx) {
   const at::Tensor query = ctx.Tensor(kQuery);
-  ctx.Check(query.dim() == 4,
-            fmt::format("Q has rank {}, expected 4", query.dim()));
+  ctx.Check(query.dim() == 4, "Q has rank {}, expected 4", query.dim());
   const double size = static_cast<double>(query.size(3));
   const double root =
       std::sqrt(ctx.FloatAttribute("scale", 1 / std::sqrt(size)));
@@ -172,9 +165,8 @@ void LowerRotaryEmbedding(NodeContext& ctx) {
       x.dim() == 4 ? x : SplitHeads(ctx, x, ctx.IntAttribute("num_heads", 0));
   const std::int64_t rotated = ctx.IntAttribute("rotary_embedding_dim", 0);
   const std::int64_t expected = (rotated == 0 ? heads.size(3) : rotated) / 2;
-  ctx.Check(rotation.cos.size(-1) == expected,
-            fmt::format("cos_cache has {}, expected {}",
-                        Counted(rotation.cos.size(-1), "column"), expected));
+  ctx.Check(rotation.cos.size(-1) == expected, "cos_cache has {}, expected {}",
+            Counted(rotation.cos.size(-1), "column"), expected);
   const at::Tensor y = Rotate(heads, rotation);
   ctx.Set(0, x.dim() == 4 ? y : MergeHeads(y));
 }

@@ -1,21 +1,4 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/eq.h>
-#include <ATen/ops/ge.h>
-#include <ATen/ops/le.h>
-#include <ATen/ops/logical_and.h>
-#include <ATen/ops/lt.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
-#include <ATen/ops/slice.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/tanh.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <limits>
@@ -114,8 +97,7 @@ at::Tensor SoftmaxOfVisible(const at::Tensor& scores, const at::Tensor& bias) {
 at::Tensor SplitHeads(const NodeContext& ctx, const at::Tensor& x,
                       std::int64_t heads) {
   ctx.Check(x.dim() == 3 && heads > 0 && x.size(2) % heads == 0,
-            fmt::format("{} heads do not divide a tensor of rank {}", heads,
-                        x.dim()));
+            "{} heads do not divide a tensor of rank {}", heads, x.dim());
   return x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2);
 }
 

@@ -1,11 +1,7 @@
 #include "frontends/onnx/ops/cast.h"
 
-#include <ATen/ops/clamp.h>
-#include <ATen/ops/frexp.h>
-#include <ATen/ops/ldexp.h>
-#include <ATen/ops/ones_like.h>
+#include <ATen/ATen.h>
 #include <c10/core/ScalarType.h>
-#include <fmt/core.h>
 
 #include <limits>
 #include <string>
@@ -53,7 +49,7 @@ at::Tensor CastToExponents(const NodeContext& ctx, const at::Tensor& x) {
     lower = mantissa.lt(0.75);
   } else {
     ctx.Fail(ErrorCode::kCorrupt,
-             "round_mode is '" + mode + "', expected up, down or nearest");
+             "round_mode is '{}', expected up, down or nearest", mode);
   }
   const at::Tensor power = exponent.to(at::kInt).sub(lower.to(at::kInt));
   return at::ldexp(at::ones_like(mantissa), power)
@@ -125,10 +121,8 @@ void LowerBitCast(NodeContext& ctx) {
   const at::ScalarType type = ctx.TypeOf(ctx.IntAttribute("to", kOnnxFloat));
   const at::Tensor x = ctx.Tensor(0);
   if (x.element_size() != static_cast<std::int64_t>(c10::elementSize(type))) {
-    ctx.Fail(
-        ErrorCode::kCorrupt,
-        fmt::format("elements of {} cannot become ones of {}",
-                    Counted(x.element_size(), "byte"), c10::elementSize(type)));
+    ctx.Fail(ErrorCode::kCorrupt, "elements of {} cannot become ones of {}",
+             Counted(x.element_size(), "byte"), c10::elementSize(type));
   }
   ctx.Set(0, x.view(type));
 }

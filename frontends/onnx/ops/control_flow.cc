@@ -1,7 +1,4 @@
-#include <ATen/ops/empty.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/stack.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <limits>
 #include <string>
@@ -31,15 +28,14 @@ const Graph& Body(const NodeContext& ctx, std::string_view name) {
 [[noreturn]] void FailDependsOnData(const NodeContext& ctx,
                                     const std::string& what) {
   ctx.Fail(ErrorCode::kUnsupported,
-           what +
-               " depends on data, which a trace without arithmetic does "
-               "not have; use --trace cpu");
+           "{} depends on data, which a trace without arithmetic does not "
+           "have; use --trace cpu",
+           what);
 }
 
 void SetAll(NodeContext& ctx, std::vector<Value> values, size_t expected) {
-  ctx.Check(values.size() == expected,
-            fmt::format("the body gives {}, expected {}",
-                        Counted(values.size(), "value"), expected));
+  ctx.Check(values.size() == expected, "the body gives {}, expected {}",
+            Counted(values.size(), "value"), expected);
   for (size_t i = 0; i < values.size(); ++i) ctx.Set(i, std::move(values[i]));
 }
 
@@ -120,8 +116,8 @@ void LowerLoop(NodeContext& ctx) {
 
   for (std::int64_t i = 0; goes_on && i < trips; ++i) {
     if (i == kMaxIterations) {
-      ctx.Fail(ErrorCode::kUnsupported,
-               fmt::format("more than {} iterations", kMaxIterations));
+      ctx.Fail(ErrorCode::kUnsupported, "more than {} iterations",
+               kMaxIterations);
     }
     std::vector<Value> inputs;
     inputs.emplace_back(
@@ -189,9 +185,8 @@ std::vector<Value> ScanOver(NodeContext& ctx, const ScanPlan& plan,
 /// Lists that have one element per scanned input or output, or are left out.
 Ints PerScan(const NodeContext& ctx, std::string_view name, size_t count) {
   Ints values = ctx.IntsAttribute(name, Ints(count, 0));
-  ctx.Check(values.size() == count,
-            fmt::format("{} has {}, expected {}", name,
-                        Counted(values.size(), "element"), count));
+  ctx.Check(values.size() == count, "{} has {}, expected {}", name,
+            Counted(values.size(), "element"), count);
   return values;
 }
 
@@ -201,8 +196,7 @@ ScanPlan ReadScanPlan(const NodeContext& ctx, size_t first) {
   ctx.RequireAttribute("num_scan_inputs", Attribute::Kind::kInt);
   const std::int64_t given = ctx.IntAttribute("num_scan_inputs", 0);
   const auto inputs = static_cast<std::int64_t>(ctx.num_inputs() - first);
-  ctx.Check(given > 0 && given <= inputs,
-            fmt::format("num_scan_inputs is {}", given));
+  ctx.Check(given > 0 && given <= inputs, "num_scan_inputs is {}", given);
   const auto scanned = static_cast<size_t>(given);
   plan.num_states = ctx.num_inputs() - first - scanned;
   ctx.Check(plan.body->outputs.size() >= plan.num_states,

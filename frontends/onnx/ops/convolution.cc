@@ -1,15 +1,6 @@
 #include "frontends/onnx/ops/convolution.h"
 
-#include <ATen/ops/cat.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/conv1d.h>
-#include <ATen/ops/conv2d.h>
-#include <ATen/ops/conv3d.h>
-#include <ATen/ops/conv_transpose1d.h>
-#include <ATen/ops/conv_transpose2d.h>
-#include <ATen/ops/conv_transpose3d.h>
-#include <ATen/ops/silu.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <optional>
@@ -17,7 +8,7 @@
 #include <vector>
 
 #include "frontends/onnx/operator_table.h"
-#include "frontends/onnx/ops/deform_conv.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "src/core/numbers.h"
 
 namespace foretell::onnx {
@@ -30,10 +21,9 @@ std::optional<at::Tensor> MaybeBias(const at::Tensor& bias) {
 }
 
 [[noreturn]] void FailRank(const NodeContext& ctx, size_t spatial_rank) {
-  ctx.Fail(
-      ErrorCode::kUnsupported,
-      fmt::format("convolution over {} spatial axes, foretell knows 1 to 3",
-                  spatial_rank));
+  ctx.Fail(ErrorCode::kUnsupported,
+           "convolution over {} spatial axes, foretell knows 1 to 3",
+           spatial_rank);
 }
 
 void LowerConv(NodeContext& ctx) { ctx.Set(0, ConvolveInputs(ctx)); }
@@ -73,8 +63,8 @@ TransposedWindow ReadTransposedWindow(const NodeContext& ctx,
   const size_t rank = spatial.size();
   t.output_padding = ctx.IntsAttribute("output_padding", Ints(rank, 0));
   ctx.Check(t.output_padding.size() == rank,
-            fmt::format("output_padding has {}, expected {}",
-                        Counted(t.output_padding.size(), "element"), rank));
+            "output_padding has {}, expected {}",
+            Counted(t.output_padding.size(), "element"), rank);
   const std::string auto_pad = ctx.StringAttribute("auto_pad", "NOTSET");
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
   Ints output_shape = ctx.IntsAttribute("output_shape", {});
@@ -88,9 +78,8 @@ TransposedWindow ReadTransposedWindow(const NodeContext& ctx,
   if (output_shape.size() == rank + 2) {
     output_shape.erase(output_shape.begin(), output_shape.begin() + 2);
   }
-  ctx.Check(output_shape.size() == rank,
-            fmt::format("output_shape has {}, expected {}",
-                        Counted(output_shape.size(), "element"), rank));
+  ctx.Check(output_shape.size() == rank, "output_shape has {}, expected {}",
+            Counted(output_shape.size(), "element"), rank);
   FitOutputShape(t, spatial, output_shape, auto_pad == "SAME_UPPER");
   return t;
 }
@@ -158,9 +147,8 @@ void LowerConvTranspose(NodeContext& ctx) {
   const at::Tensor bias = ctx.OptionalTensor(2);
   const std::int64_t groups = ctx.IntAttribute("group", 1);
   const Ints spatial = SpatialSizes(ctx, x);
-  ctx.Check(
-      weight.dim() == x.dim(),
-      fmt::format("weight has rank {}, expected {}", weight.dim(), x.dim()));
+  ctx.Check(weight.dim() == x.dim(), "weight has rank {}, expected {}",
+            weight.dim(), x.dim());
   const TransposedWindow t = ReadTransposedWindow(ctx, weight, spatial);
   TransposedWindow folded = t;
   ctx.Set(0, FoldPadsIntoOutputPadding(folded)
@@ -174,10 +162,9 @@ void LowerCausalConvWithState(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const at::Tensor weight = ctx.Tensor(1);
   const at::Tensor past = ctx.OptionalTensor(3);
-  ctx.Check(
-      x.dim() == 3 && weight.dim() == 3,
-      fmt::format("input and weight have ranks {} and {}, expected 3 and 3",
-                  x.dim(), weight.dim()));
+  ctx.Check(x.dim() == 3 && weight.dim() == 3,
+            "input and weight have ranks {} and {}, expected 3 and 3", x.dim(),
+            weight.dim());
   const std::int64_t carried = weight.size(2) - 1;
   const at::Tensor padded = past.defined()
                                 ? at::cat({past, x}, 2)
@@ -190,7 +177,7 @@ void LowerCausalConvWithState(NodeContext& ctx) {
   if (activation == "silu" || activation == "swish") {
     y = at::silu(y);
   } else if (activation != "none") {
-    ctx.Fail(ErrorCode::kUnsupported, "activation '" + activation + "'");
+    ctx.Fail(ErrorCode::kUnsupported, "activation '{}'", activation);
   }
   ctx.Set(0, y);
   if (ctx.Wants(1)) {
@@ -231,9 +218,8 @@ at::Tensor ConvolveInputs(NodeContext& ctx) {
   const at::Tensor weight = ctx.Tensor(1);
   const at::Tensor bias = ctx.OptionalTensor(2);
   const Ints spatial = SpatialSizes(ctx, x);
-  ctx.Check(
-      weight.dim() == x.dim(),
-      fmt::format("weight has rank {}, expected {}", weight.dim(), x.dim()));
+  ctx.Check(weight.dim() == x.dim(), "weight has rank {}, expected {}",
+            weight.dim(), x.dim());
   const Ints kernel = weight.sizes().slice(2).vec();
   const Ints declared = ctx.IntsAttribute("kernel_shape", kernel);
   ctx.Check(declared == kernel, "kernel_shape differs from the weight's");

@@ -1,14 +1,4 @@
-#include <ATen/ops/arange.h>
-#include <ATen/ops/bernoulli.h>
-#include <ATen/ops/eye.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/multinomial.h>
-#include <ATen/ops/rand.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/tensor.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <vector>
@@ -32,12 +22,11 @@ constexpr double kMaxCreated = 1e12;
 std::int64_t CheckedCount(const NodeContext& ctx, const Ints& shape) {
   double count = 1;
   for (const std::int64_t size : shape) {
-    ctx.Check(size >= 0, fmt::format("shape holds {}", size));
+    ctx.Check(size >= 0, "shape holds {}", size);
     count *= static_cast<double>(size);
   }
   if (count > kMaxCreated) {
-    ctx.Fail(ErrorCode::kUnsupported,
-             fmt::format("a tensor of {:f} elements", count));
+    ctx.Fail(ErrorCode::kUnsupported, "a tensor of {:f} elements", count);
   }
   return Product(shape);
 }
@@ -73,8 +62,8 @@ void LowerConstant(NodeContext& ctx) {
   } else {
     for (const char* name : {"sparse_value", "value_string", "value_strings"}) {
       if (ctx.HasAttribute(name)) {
-        ctx.Fail(ErrorCode::kUnsupported,
-                 fmt::format("attribute '{}' is not supported", name));
+        ctx.Fail(ErrorCode::kUnsupported, "attribute '{}' is not supported",
+                 name);
       }
     }
     ctx.Fail(ErrorCode::kCorrupt, "attribute 'value' is missing");
@@ -90,9 +79,8 @@ void LowerConstantOfShape(NodeContext& ctx) {
     const Attribute& value =
         ctx.RequireAttribute("value", Attribute::Kind::kTensor);
     const at::Tensor one = ctx.Literal(value.tensors.front());
-    ctx.Check(one.numel() == 1 && !one.is_meta(),
-              fmt::format("value has {}, expected 1",
-                          Counted(one.numel(), "element")));
+    ctx.Check(one.numel() == 1 && !one.is_meta(), "value has {}, expected 1",
+              Counted(one.numel(), "element"));
     type = one.scalar_type();
     fill = Computable(one).item();
   }
@@ -113,8 +101,7 @@ void LowerRange(NodeContext& ctx) {
     return;
   }
   if (count > kMaxCreated) {
-    ctx.Fail(ErrorCode::kUnsupported,
-             fmt::format("a range of {:f} elements", count));
+    ctx.Fail(ErrorCode::kUnsupported, "a range of {:f} elements", count);
   }
   const at::Device place = ctx.PlaceFor(static_cast<std::int64_t>(count));
   ctx.Set(0, at::arange(start, limit, delta, OptionsAt(ctx, type, place)));
@@ -130,11 +117,10 @@ at::Tensor Diagonal(std::int64_t rows, std::int64_t columns, std::int64_t k,
 
 void LowerEyeLike(NodeContext& ctx) {
   const at::Tensor like = ctx.Tensor(0);
-  ctx.Check(like.dim() == 2,
-            fmt::format("input has rank {}, expected 2", like.dim()));
+  ctx.Check(like.dim() == 2, "input has rank {}, expected 2", like.dim());
   const std::int64_t k = ctx.IntAttribute("k", 0);
   const std::int64_t farthest = std::max(like.size(0), like.size(1));
-  ctx.Check(-farthest <= k && k <= farthest, fmt::format("k is {}", k));
+  ctx.Check(-farthest <= k && k <= farthest, "k is {}", k);
   const at::ScalarType type = ctx.HasAttribute("dtype")
                                   ? ctx.TypeOf(ctx.IntAttribute("dtype", 1))
                                   : like.scalar_type();

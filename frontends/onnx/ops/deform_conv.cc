@@ -11,16 +11,11 @@
 // grid_sampler does for a grid of K · oH by oW places. Sampling with
 // align_corners = false maps pixel p of a side of s pixels to (2p + 1) / s − 1,
 // which stays finite for a side of one pixel.
-#include "frontends/onnx/ops/deform_conv.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/grid_sampler_2d.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/zeros.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include "frontends/onnx/node_context.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "frontends/onnx/ops/torchvision.h"
 #include "frontends/onnx/ops/window.h"
 
@@ -104,7 +99,7 @@ Sizes CheckedSizes(const NodeContext& ctx, const at::Tensor& x,
                    std::int64_t groups) {
   if (x.dim() != 4) {
     ctx.Fail(ErrorCode::kUnsupported,
-             fmt::format("input has rank {}, foretell knows rank 4", x.dim()));
+             "input has rank {}, foretell knows rank 4", x.dim());
   }
   const Sizes s{.batch = x.size(0),
                 .channels = x.size(1),
@@ -112,17 +107,17 @@ Sizes CheckedSizes(const NodeContext& ctx, const at::Tensor& x,
                 .offset_groups = ctx.IntAttribute("offset_group", 1),
                 .height = offset.size(2),
                 .width = offset.size(3)};
-  ctx.Check(groups > 0 && weight.size(1) * groups == s.channels &&
-                weight.size(0) % groups == 0,
-            fmt::format("group {} does not divide the {} input channels as the "
-                        "weight expects",
-                        groups, s.channels));
+  ctx.Check(
+      groups > 0 && weight.size(1) * groups == s.channels &&
+          weight.size(0) % groups == 0,
+      "group {} does not divide the {} input channels as the weight expects",
+      groups, s.channels);
   ctx.Check(s.offset_groups > 0 && s.channels % s.offset_groups == 0,
-            fmt::format("offset_group {} does not divide {} channels",
-                        s.offset_groups, s.channels));
+            "offset_group {} does not divide {} channels", s.offset_groups,
+            s.channels);
   ctx.Check(offset.size(1) == s.offset_groups * s.kernel * 2,
-            fmt::format("offset has {} channels, expected {}", offset.size(1),
-                        s.offset_groups * s.kernel * 2));
+            "offset has {} channels, expected {}", offset.size(1),
+            s.offset_groups * s.kernel * 2);
   return s;
 }
 
@@ -134,10 +129,9 @@ void LowerDeformConv(NodeContext& ctx) {
   const at::Tensor offset = ctx.Tensor(2);
   const at::Tensor bias = ctx.OptionalTensor(3);
   const std::int64_t groups = ctx.IntAttribute("group", 1);
-  ctx.Check(
-      weight.dim() == 4 && offset.dim() == 4,
-      fmt::format("weight and offset have ranks {} and {}, expected 4 and 4",
-                  weight.dim(), offset.dim()));
+  ctx.Check(weight.dim() == 4 && offset.dim() == 4,
+            "weight and offset have ranks {} and {}, expected 4 and 4",
+            weight.dim(), offset.dim());
   const Sizes s = CheckedSizes(ctx, x, weight, offset, groups);
   const Window window =
       ReadWindow(ctx, weight.sizes().slice(2).vec(), x.sizes().slice(2).vec());

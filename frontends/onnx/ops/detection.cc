@@ -1,4 +1,4 @@
-#include <ATen/ops/empty.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <vector>
@@ -6,7 +6,7 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
-#include "frontends/onnx/ops/roi.h"
+#include "frontends/onnx/ops/lowerings.h"
 
 namespace foretell::onnx {
 namespace {

@@ -2,32 +2,7 @@
 // that a pattern could not check without ranks and sizes are checked here; if
 // one does not hold, the node computes what the pattern described, step by
 // step.
-
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/addcmul.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/gelu.h>
-#include <ATen/ops/group_norm.h>
-#include <ATen/ops/hardswish.h>
-#include <ATen/ops/instance_norm.h>
-#include <ATen/ops/layer_norm.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/mish.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/repeat_interleave.h>
-#include <ATen/ops/rms_norm.h>
-#include <ATen/ops/roll.h>
-#include <ATen/ops/rsqrt.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
-#include <ATen/ops/silu.h>
-#include <ATen/ops/slice.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/softplus.h>
-#include <ATen/ops/unbind.h>
-#include <ATen/ops/where.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <limits>
@@ -71,9 +46,8 @@ void LowerUnbind(NodeContext& ctx) {
     return;
   }
   const std::vector<at::Tensor> parts = at::unbind(x, axis);
-  ctx.Check(std::ssize(parts) == count,
-            fmt::format("dimension {} is {}, expected {}", axis, parts.size(),
-                        count));
+  ctx.Check(std::ssize(parts) == count, "dimension {} is {}, expected {}", axis,
+            parts.size(), count);
   for (size_t i = 0; i < parts.size(); ++i) ctx.Set(i, parts[i]);
 }
 
@@ -248,8 +222,8 @@ void ShareHeads(NodeContext& ctx, FusedAttention& attention) {
   at::Tensor& v = attention.value;
   ctx.Check(expanded.size() == kRank + 1 && k.dim() == kRank &&
                 v.dim() == kRank && attention.query.dim() == kRank,
-            fmt::format("keys of rank {} are repeated to rank {}", k.dim(),
-                        expanded.size()));
+            "keys of rank {} are repeated to rank {}", k.dim(),
+            expanded.size());
   const std::int64_t times = expanded[2];
   attention.shares_keys = times > 1 && v.size(1) == k.size(1) &&
                           attention.query.size(1) == k.size(1) * times;
@@ -456,8 +430,8 @@ void LowerFusedGroupNorm(NodeContext& ctx) {
       ctx.RequireAttribute("num_groups", Attribute::Kind::kInt).i;
   const std::int64_t axes = ctx.IntAttribute("weight_axes", 0);
   const double epsilon = ctx.FloatAttribute("epsilon", kFusedDefaultEpsilon);
-  ctx.Check(x.dim() >= 2 && groups > 0,
-            fmt::format("X has rank {} and {} groups", x.dim(), groups));
+  ctx.Check(x.dim() >= 2 && groups > 0, "X has rank {} and {} groups", x.dim(),
+            groups);
   if (x.size(1) % groups == 0 && shape == x.sizes() &&
       IsPerChannel(scale, axes, x) && IsPerChannel(bias, axes, x)) {
     ctx.Set(0, at::group_norm(x, groups, Flat(scale), Flat(bias), epsilon,

@@ -1,9 +1,4 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/embedding.h>
-#include <ATen/ops/split_with_sizes.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <vector>
 
@@ -84,11 +79,10 @@ void CheckCacheGrows(NodeContext& ctx, std::int64_t past,
   if (!ctx.IsHost(kGroupedTotalLength)) return;
   const std::int64_t total = ctx.Int(kGroupedTotalLength);
   if (total == past + sequence) return;
-  ctx.Fail(
-      ErrorCode::kUnsupported,
-      fmt::format("total_sequence_length is {}, expected past {} + new {}: a "
-                  "cache shared by past and present is not supported",
-                  total, past, sequence));
+  ctx.Fail(ErrorCode::kUnsupported,
+           "total_sequence_length is {}, expected past {} + new {}: a cache "
+           "shared by past and present is not supported",
+           total, past, sequence);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "frontends/onnx/ops/helpers.h"
 
 #include <ATen/core/grad_mode.h>
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
@@ -16,8 +15,8 @@ std::int64_t NormalizeAxis(const NodeContext& ctx, std::int64_t axis,
                            std::int64_t rank) {
   const std::int64_t bound = std::max<std::int64_t>(rank, 1);
   if (axis < -bound || axis >= bound) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("axis {} is out of range for rank {}", axis, rank));
+    ctx.Fail(ErrorCode::kCorrupt, "axis {} is out of range for rank {}", axis,
+             rank);
   }
   return axis < 0 ? axis + bound : axis;
 }
@@ -30,8 +29,7 @@ std::vector<std::int64_t> NormalizeAxes(const NodeContext& ctx,
   std::sort(sorted.begin(), sorted.end());
   const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
   if (repeated != sorted.end()) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("axis {} is given twice", *repeated));
+    ctx.Fail(ErrorCode::kCorrupt, "axis {} is given twice", *repeated);
   }
   return axes;
 }
@@ -66,9 +64,8 @@ std::int64_t Product(at::IntArrayRef dims) {
 at::Scalar HostScalar(NodeContext& ctx, size_t input) {
   const at::Tensor value = ctx.Host(input);
   if (value.numel() != 1) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("input {} has {}, expected 1", input,
-                         Counted(value.numel(), "element")));
+    ctx.Fail(ErrorCode::kCorrupt, "input {} has {}, expected 1", input,
+             Counted(value.numel(), "element"));
   }
   return value.item();
 }
@@ -102,8 +99,8 @@ void RequireData(const NodeContext& ctx, const at::Tensor& tensor) {
 
 void FailAttribute(const NodeContext& ctx, std::string_view name,
                    std::string_view value) {
-  ctx.Fail(ErrorCode::kUnsupported,
-           fmt::format("attribute '{}' = '{}' is not supported", name, value));
+  ctx.Fail(ErrorCode::kUnsupported, "attribute '{}' = '{}' is not supported",
+           name, value);
 }
 
 }  // namespace foretell::onnx

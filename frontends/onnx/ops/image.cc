@@ -1,12 +1,4 @@
-#include <ATen/ops/affine_grid_generator.h>
-#include <ATen/ops/col2im.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/grid_sampler.h>
-#include <ATen/ops/pixel_shuffle.h>
-#include <ATen/ops/pixel_unshuffle.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <string>
@@ -15,7 +7,7 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
-#include "frontends/onnx/ops/resize.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "frontends/onnx/ops/window.h"
 #include "src/core/numbers.h"
@@ -49,9 +41,9 @@ void LowerGridSample(NodeContext& ctx) {
   const std::int64_t interpolation = InterpolationOf(ctx);
   if (x.dim() != 4 && (x.dim() != 5 || interpolation == 2)) {
     ctx.Fail(ErrorCode::kUnsupported,
-             fmt::format("input has rank {}, foretell knows rank 4, and rank 5 "
-                         "without mode 'cubic'",
-                         x.dim()));
+             "input has rank {}, foretell knows rank 4, and rank 5 without "
+             "mode 'cubic'",
+             x.dim());
   }
   const at::Tensor grid = ctx.Tensor(1);
   const at::ScalarType type =
@@ -74,10 +66,8 @@ void LowerAffineGrid(NodeContext& ctx) {
 std::int64_t BlockSize(const NodeContext& ctx, const at::Tensor& x) {
   ctx.RequireAttribute("blocksize", Attribute::Kind::kInt);
   const std::int64_t block = ctx.IntAttribute("blocksize", 1);
-  ctx.Check(x.dim() == 4,
-            fmt::format("input has rank {}, expected 4", x.dim()));
-  ctx.Check(block > 0 && block < (1 << 20),
-            fmt::format("blocksize is {}", block));
+  ctx.Check(x.dim() == 4, "input has rank {}, expected 4", x.dim());
+  ctx.Check(block > 0 && block < (1 << 20), "blocksize is {}", block);
   return block;
 }
 
@@ -94,8 +84,7 @@ void LowerDepthToSpace(NodeContext& ctx) {
   const std::int64_t b = BlockSize(ctx, x);
   const std::int64_t n = x.size(0), h = x.size(2), w = x.size(3);
   ctx.Check(x.size(1) % (b * b) == 0,
-            fmt::format("blocksize {} squared does not divide {} channels", b,
-                        x.size(1)));
+            "blocksize {} squared does not divide {} channels", b, x.size(1));
   if (DepthVariesSlowest(ctx)) {
     ctx.Set(0, at::pixel_shuffle(x, b));
     return;
@@ -111,8 +100,8 @@ void LowerSpaceToDepth(NodeContext& ctx) {
   const std::int64_t b = BlockSize(ctx, x);
   const std::int64_t n = x.size(0), c = x.size(1);
   ctx.Check(x.size(2) % b == 0 && x.size(3) % b == 0,
-            fmt::format("blocksize {} does not divide {} by {} pixels", b,
-                        x.size(2), x.size(3)));
+            "blocksize {} does not divide {} by {} pixels", b, x.size(2),
+            x.size(3));
   if (DepthVariesSlowest(ctx)) {
     ctx.Set(0, at::pixel_unshuffle(x, b));
     return;
@@ -130,13 +119,12 @@ void LowerCenterCropPad(NodeContext& ctx) {
   const Ints wanted = ctx.Ints(1);
   const Ints axes =
       NormalizeAxes(ctx, ctx.IntsAttribute("axes", Iota(x.dim())), x.dim());
-  ctx.Check(axes.size() == wanted.size(),
-            fmt::format("shape has {}, expected {}",
-                        Counted(wanted.size(), "element"), axes.size()));
+  ctx.Check(axes.size() == wanted.size(), "shape has {}, expected {}",
+            Counted(wanted.size(), "element"), axes.size());
   Ints pads(2 * static_cast<size_t>(x.dim()), 0);
   for (size_t k = 0; k < axes.size(); ++k) {
     const std::int64_t size = x.size(axes[k]);
-    ctx.Check(wanted[k] >= 0, fmt::format("shape holds {}", wanted[k]));
+    ctx.Check(wanted[k] >= 0, "shape holds {}", wanted[k]);
     if (wanted[k] < size) {
       const std::int64_t first = (size - wanted[k]) / 2;
       x = x.slice(axes[k], first, first + wanted[k]);
@@ -212,9 +200,9 @@ void LowerCol2Im(NodeContext& ctx) {
   const std::int64_t elements = Product(w.kernel);
   ctx.Check(
       x.dim() == 3 && x.size(1) % elements == 0 && x.size(2) == Product(blocks),
-      fmt::format("input does not hold the blocks that the attributes "
-                  "describe: {} at {} positions",
-                  Counted(elements, "element"), Product(blocks)));
+      "input does not hold the blocks that the attributes describe: {} at {} "
+      "positions",
+      Counted(elements, "element"), Product(blocks));
   ctx.Set(0, w.rank() == 2 && w.HasSymmetricPads()
                  ? at::col2im(x, image, w.kernel, w.dilations, w.pads_begin,
                               w.strides)

@@ -1,20 +1,4 @@
-#include <ATen/core/List.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/embedding.h>
-#include <ATen/ops/gather.h>
-#include <ATen/ops/index.h>
-#include <ATen/ops/index_put.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/nonzero.h>
-#include <ATen/ops/scatter.h>
-#include <ATen/ops/scatter_add.h>
-#include <ATen/ops/scatter_reduce.h>
-#include <ATen/ops/slice_scatter.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/tril.h>
-#include <ATen/ops/triu.h>
-#include <ATen/ops/where.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <optional>
 #include <string>
@@ -43,8 +27,8 @@ at::Tensor Positions(NodeContext& ctx, size_t i, std::int64_t size) {
   for (std::int64_t& position : known) {
     if (position < -size || position >= size) {
       ctx.Fail(ErrorCode::kInvalidArgument,
-               fmt::format("index {} is out of range for an axis of {}",
-                           position, Counted(size, "element")));
+               "index {} is out of range for an axis of {}", position,
+               Counted(size, "element"));
     }
     if (position >= 0) continue;
     position += size;
@@ -106,8 +90,8 @@ IndexList TupleIndices(const NodeContext& ctx, const at::Tensor& x,
   const std::int64_t length = tuples.size(-1);
   if (length < 1 || first + length > x.dim()) {
     ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("indices are tuples of {} for a tensor of rank {}",
-                         length, x.dim()));
+             "indices are tuples of {} for a tensor of rank {}", length,
+             x.dim());
   }
   IndexList indices;
   for (std::int64_t axis = 0; axis < first; ++axis) {
@@ -127,8 +111,8 @@ void LowerGatherND(NodeContext& ctx) {
   const at::Tensor tuples = CastTo(ctx.Tensor(1), at::kLong);
   const std::int64_t batch = ctx.IntAttribute("batch_dims", 0);
   ctx.Check(batch >= 0 && batch < x.dim() && batch < tuples.dim(),
-            fmt::format("batch_dims is {} for tensors of ranks {} and {}",
-                        batch, x.dim(), tuples.dim()));
+            "batch_dims is {} for tensors of ranks {} and {}", batch, x.dim(),
+            tuples.dim());
   ctx.Set(0, at::index(x, TupleIndices(ctx, x, tuples, batch)));
 }
 
@@ -252,9 +236,8 @@ void LowerOneHot(NodeContext& ctx) {
   const at::Tensor given = CastTo(ctx.Tensor(0), at::kLong);
   const auto depth = static_cast<std::int64_t>(ctx.Double(1));
   const at::Tensor values = ctx.Tensor(2);
-  ctx.Check(values.numel() == 2,
-            fmt::format("values has {}, expected 2",
-                        Counted(values.numel(), "element")));
+  ctx.Check(values.numel() == 2, "values has {}, expected 2",
+            Counted(values.numel(), "element"));
   const std::int64_t axis =
       NormalizeAxis(ctx, ctx.IntAttribute("axis", -1), given.dim() + 1);
   const at::Tensor from_front =
@@ -275,8 +258,8 @@ void LowerReverseSequence(NodeContext& ctx) {
   const std::int64_t time_axis = ctx.IntAttribute("time_axis", 0);
   ctx.Check(x.dim() >= 2 && batch_axis + time_axis == 1 &&
                 batch_axis * time_axis == 0,
-            fmt::format("batch_axis {} and time_axis {}, expected 0 and 1",
-                        batch_axis, time_axis));
+            "batch_axis {} and time_axis {}, expected 0 and 1", batch_axis,
+            time_axis);
   Ints over_time(static_cast<size_t>(x.dim()), 1);
   Ints over_batch = over_time;
   over_time[static_cast<size_t>(time_axis)] = x.size(time_axis);
@@ -291,8 +274,7 @@ void LowerReverseSequence(NodeContext& ctx) {
 
 void LowerTrilu(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
-  ctx.Check(x.dim() >= 2,
-            fmt::format("input has rank {}, expected at least 2", x.dim()));
+  ctx.Check(x.dim() >= 2, "input has rank {}, expected at least 2", x.dim());
   const std::int64_t diagonal = ctx.Has(1) ? ctx.Int(1) : 0;
   const at::Tensor computable = Computable(x);
   ctx.Set(0, CastTo(ctx.IntAttribute("upper", 1) != 0

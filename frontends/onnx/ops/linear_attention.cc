@@ -7,14 +7,8 @@
 //
 // It runs token by token, which is exact. The chunked form that GPUs prefer
 // needs fewer kernels for long sequences; no eager PyTorch operator has it.
-#include "frontends/onnx/ops/linear_attention.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/exp.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/zeros.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <string>
@@ -22,6 +16,7 @@
 
 #include "frontends/onnx/ops/attention.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "frontends/onnx/ops/type_support.h"
 
 namespace foretell::onnx {
@@ -102,8 +97,8 @@ void LowerLinearAttention(NodeContext& ctx) {
   const std::int64_t q_heads = heads("q_num_heads");
   const std::int64_t kv_heads = heads("kv_num_heads");
   ctx.Check(kv_heads > 0 && q_heads > 0 && q_heads % kv_heads == 0,
-            fmt::format("q_num_heads {} is not a multiple of kv_num_heads {}",
-                        q_heads, kv_heads));
+            "q_num_heads {} is not a multiple of kv_num_heads {}", q_heads,
+            kv_heads);
   Recurrence r = RecurrenceOf(ctx, q_heads, kv_heads);
   double scale = ctx.FloatAttribute("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(r.key.size(3)));

@@ -1,25 +1,4 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/bitwise_and.h>
-#include <ATen/ops/bitwise_left_shift.h>
-#include <ATen/ops/bitwise_not.h>
-#include <ATen/ops/bitwise_or.h>
-#include <ATen/ops/bitwise_right_shift.h>
-#include <ATen/ops/bitwise_xor.h>
-#include <ATen/ops/eq.h>
-#include <ATen/ops/ge.h>
-#include <ATen/ops/gt.h>
-#include <ATen/ops/isinf.h>
-#include <ATen/ops/isnan.h>
-#include <ATen/ops/isneginf.h>
-#include <ATen/ops/isposinf.h>
-#include <ATen/ops/le.h>
-#include <ATen/ops/logical_and.h>
-#include <ATen/ops/logical_not.h>
-#include <ATen/ops/logical_or.h>
-#include <ATen/ops/logical_xor.h>
-#include <ATen/ops/lt.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ATen.h>
 
 #include <limits>
 #include <string>

@@ -1,8 +1,4 @@
-#include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/log_softmax.h>
-#include <ATen/ops/nll_loss_nd.h>
-
-#include <ATen/core/Reduction.h>
+#include <ATen/ATen.h>
 
 #include <optional>
 #include <string>

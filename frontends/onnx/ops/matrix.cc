@@ -1,12 +1,6 @@
 #include "frontends/onnx/ops/matrix.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/einsum.h>
-#include <ATen/ops/linalg_det.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/mm.h>
+#include <ATen/ATen.h>
 #include <fmt/core.h>
 
 #include <cmath>
@@ -83,8 +77,7 @@ at::Tensor Gemm(NodeContext& ctx) {
   const at::Tensor b = Computable(ctx.Tensor(1));
   const at::Tensor c = ctx.Has(2) ? Computable(ctx.Tensor(2)) : at::Tensor();
   ctx.Check(a.dim() == 2 && b.dim() == 2,
-            fmt::format("A and B have ranks {} and {}, expected 2", a.dim(),
-                        b.dim()));
+            "A and B have ranks {} and {}, expected 2", a.dim(), b.dim());
   const at::Scalar alpha = Factor(ctx, "alpha", a.scalar_type());
   const at::Scalar beta = Factor(ctx, "beta", a.scalar_type());
   const bool transposes_b = ctx.IntAttribute("transB", 0) != 0;

@@ -1,14 +1,5 @@
 // Maximum over windows, with the places of the maxima, and its inverse.
-#include <ATen/ops/arange.h>
-#include <ATen/ops/max_pool1d.h>
-#include <ATen/ops/max_pool1d_with_indices.h>
-#include <ATen/ops/max_pool2d.h>
-#include <ATen/ops/max_pool2d_with_indices.h>
-#include <ATen/ops/max_pool3d.h>
-#include <ATen/ops/max_pool3d_with_indices.h>
-#include <ATen/ops/max_unpool2d.h>
-#include <ATen/ops/zeros.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <limits>
 #include <tuple>
@@ -165,9 +156,8 @@ void LowerMaxUnpool(NodeContext& ctx) {
                 .reshape(shape);
   if (ctx.Has(2)) {
     const Ints wanted = ctx.Ints(2);
-    ctx.Check(wanted.size() == shape.size(),
-              fmt::format("output_shape has {}, expected {}",
-                          Counted(wanted.size(), "element"), shape.size()));
+    ctx.Check(wanted.size() == shape.size(), "output_shape has {}, expected {}",
+              Counted(wanted.size(), "element"), shape.size());
     Window extension = WithoutPads(w);
     for (size_t i = 0; i < w.rank(); ++i) {
       extension.pads_end[i] = wanted[i + 2] - shape[i + 2];

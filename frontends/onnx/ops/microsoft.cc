@@ -1,14 +1,4 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/chunk.h>
-#include <ATen/ops/embedding.h>
-#include <ATen/ops/gelu.h>
-#include <ATen/ops/group_norm.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/silu.h>
-#include <ATen/ops/slice.h>
-#include <ATen/ops/sum.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 #include <fmt/core.h>
 
 #include <string>

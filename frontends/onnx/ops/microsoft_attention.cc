@@ -1,17 +1,6 @@
 #include "frontends/onnx/ops/microsoft_attention.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/embedding.h>
-#include <ATen/ops/ge.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/logical_and.h>
-#include <ATen/ops/lt.h>
-#include <ATen/ops/slice.h>
-#include <ATen/ops/split_with_sizes.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/where.h>
+#include <ATen/ATen.h>
 #include <fmt/core.h>
 
 #include <vector>
@@ -31,8 +20,7 @@ std::int64_t HeadsOf(const NodeContext& ctx) {
 /// Throws kUnsupported when input `i` is given.
 void Refuse(const NodeContext& ctx, size_t i, const char* name) {
   if (ctx.Has(i)) {
-    ctx.Fail(ErrorCode::kUnsupported,
-             fmt::format("input '{}' is not supported", name));
+    ctx.Fail(ErrorCode::kUnsupported, "input '{}' is not supported", name);
   }
 }
 
@@ -44,8 +32,8 @@ at::Tensor FromLengths(const NodeContext& ctx, const at::Tensor& lengths,
                        std::int64_t batch, std::int64_t num_keys) {
   const std::int64_t given = lengths.numel() / std::max<std::int64_t>(batch, 1);
   ctx.Check(lengths.numel() == given * batch && (given == 1 || given == 2),
-            fmt::format("a mask of {} lengths does not fit batch {}",
-                        lengths.numel(), batch));
+            "a mask of {} lengths does not fit batch {}", lengths.numel(),
+            batch);
   const at::Tensor key = at::arange(num_keys, lengths.options());
   const auto column = [&](std::int64_t first) {
     return at::slice(lengths, 0, first, first + batch).reshape({-1, 1, 1, 1});
@@ -74,9 +62,8 @@ at::Tensor VisibleByMask(const NodeContext& ctx, const at::Tensor& mask,
       return CastTo(at::slice(rows, 3, 0, num_keys), at::kBool);
     }
     default:
-      ctx.Fail(
-          ErrorCode::kCorrupt,
-          fmt::format("the mask has rank {}, expected 1 to 4", mask.dim()));
+      ctx.Fail(ErrorCode::kCorrupt, "the mask has rank {}, expected 1 to 4",
+               mask.dim());
   }
 }
 
@@ -112,10 +99,9 @@ std::vector<std::int64_t> ProjectionSizes(const NodeContext& ctx,
                                           std::int64_t columns) {
   const std::vector<std::int64_t> sizes = ctx.IntsAttribute(
       "qkv_hidden_sizes", {columns / 3, columns / 3, columns / 3});
-  ctx.Check(
-      sizes.size() == 3 && sizes[0] + sizes[1] + sizes[2] == columns,
-      fmt::format("qkv_hidden_sizes do not add up to the {} of the weights",
-                  Counted(columns, "column")));
+  ctx.Check(sizes.size() == 3 && sizes[0] + sizes[1] + sizes[2] == columns,
+            "qkv_hidden_sizes do not add up to the {} of the weights",
+            Counted(columns, "column"));
   return sizes;
 }
 

@@ -3,17 +3,7 @@
 // PyTorch can do no more than dequantize what comes in, run the plain operator
 // and quantize its result; weights are unpacked by one kernel each
 // (packed_weights.h).
-
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/leaky_relu.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/where.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <optional>
 #include <vector>
@@ -208,9 +198,8 @@ at::Tensor LstmWeight(NodeContext& ctx, size_t i, size_t scale) {
   };
   const PackedWeight packed = {ctx.Tensor(i), spread(ctx.Tensor(scale)),
                                spread(ctx.Tensor(scale + 1))};
-  ctx.Check(
-      packed.codes.dim() == 3,
-      fmt::format("input {} has rank {}, expected 3", i, packed.codes.dim()));
+  ctx.Check(packed.codes.dim() == 3, "input {} has rank {}, expected 3", i,
+            packed.codes.dim());
   const at::Tensor& codes = packed.codes;
   return UnpackedWeight(
       packed, {codes.size(0), codes.size(2), codes.size(1)},

@@ -1,23 +1,6 @@
 #include "frontends/onnx/ops/normalization.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/avg_pool2d.h>
-#include <ATen/ops/avg_pool3d.h>
-#include <ATen/ops/batch_norm.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/eq.h>
-#include <ATen/ops/group_norm.h>
-#include <ATen/ops/instance_norm.h>
-#include <ATen/ops/layer_norm.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/native_layer_norm.h>
-#include <ATen/ops/pow.h>
-#include <ATen/ops/rms_norm.h>
-#include <ATen/ops/rsqrt.h>
-#include <ATen/ops/sqrt.h>
-#include <ATen/ops/var_mean.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <optional>
 #include <vector>
@@ -109,8 +92,7 @@ void AgreeOnTypes(BatchNormInputs& in) {
 void LowerBatchNormalization(NodeContext& ctx) {
   BatchNormInputs in = {ctx.Tensor(0), ctx.Tensor(1), ctx.Tensor(2),
                         ctx.Tensor(3), ctx.Tensor(4)};
-  ctx.Check(in.x.dim() >= 2,
-            fmt::format("X has rank {}, expected at least 2", in.x.dim()));
+  ctx.Check(in.x.dim() >= 2, "X has rank {}, expected at least 2", in.x.dim());
   const BatchNormInputs original = in;
   AgreeOnTypes(in);
   const std::vector<std::int64_t> shape = in.x.sizes().vec();
@@ -138,9 +120,8 @@ void LowerGroupNormalization(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const std::int64_t groups =
       ctx.RequireAttribute("num_groups", Attribute::Kind::kInt).i;
-  ctx.Check(
-      x.dim() >= 2 && groups > 0 && x.size(1) % groups == 0,
-      fmt::format("num_groups {} does not divide the channels of X", groups));
+  ctx.Check(x.dim() >= 2 && groups > 0 && x.size(1) % groups == 0,
+            "num_groups {} does not divide the channels of X", groups);
   const auto per_channel = [&](size_t i) {
     const at::Tensor parameter = CastTo(ctx.Tensor(i), x.scalar_type());
     return parameter.numel() == x.size(1)
@@ -209,11 +190,11 @@ at::Tensor NeighbourhoodMean(const at::Tensor& squares, std::int64_t size) {
 
 void LowerLrn(NodeContext& ctx) {
   const at::Tensor input = ctx.Tensor(0);
-  ctx.Check(input.dim() >= 3,
-            fmt::format("X has rank {}, expected at least 3", input.dim()));
+  ctx.Check(input.dim() >= 3, "X has rank {}, expected at least 3",
+            input.dim());
   const std::int64_t size =
       ctx.RequireAttribute("size", Attribute::Kind::kInt).i;
-  ctx.Check(size > 0, fmt::format("size is {}", size));
+  ctx.Check(size > 0, "size is {}", size);
   const at::Tensor x = FloatOnCpu(input);
   const at::Tensor mean = NeighbourhoodMean(x * x, size);
   const at::Tensor divisor = at::pow(mean * ctx.FloatAttribute("alpha", 1e-4) +
@@ -228,8 +209,7 @@ void LowerLpNormalization(NodeContext& ctx) {
   const std::int64_t axis =
       NormalizeAxis(ctx, ctx.IntAttribute("axis", -1), x.dim());
   const std::int64_t order = ctx.IntAttribute("p", 2);
-  ctx.Check(order == 1 || order == 2,
-            fmt::format("p is {}, expected 1 or 2", order));
+  ctx.Check(order == 1 || order == 2, "p is {}, expected 1 or 2", order);
   const at::Tensor norm =
       at::linalg_vector_norm(x, order, axis, /*keepdim=*/true);
   ctx.Set(0, x / norm.masked_fill(at::eq(norm, 0), 1));

@@ -1,12 +1,6 @@
 #include "frontends/onnx/ops/packed_weights.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/bitwise_and.h>
-#include <ATen/ops/bitwise_right_shift.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/stack.h>
+#include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <fmt/core.h>
 
@@ -36,7 +30,7 @@ std::int64_t BlockAttribute(const NodeContext& ctx) {
   constexpr std::int64_t kDefault = 128, kMost = std::int64_t{1} << 30;
   const std::int64_t block = ctx.IntAttribute("block_size", kDefault);
   ctx.Check(block >= kByteBits && block <= kMost && block % kByteBits == 0,
-            fmt::format("block_size {} is not a multiple of 8", block));
+            "block_size {} is not a multiple of 8", block);
   return block;
 }
 
@@ -83,10 +77,10 @@ NBitsMatrix ReadNBitsMatrix(NodeContext& ctx) {
   const bool fits = m.columns > 0 && m.columns <= bytes.numel() * each &&
                     bytes.dim() > 0 && bytes.size(0) == m.rows &&
                     bytes.numel() / m.rows == m.blocks() * (m.block / each);
-  ctx.Check(fits && m.packed.scales.numel() == m.rows * m.blocks(),
-            fmt::format("B and scales do not hold {} x {} numbers of {} bits "
-                        "in blocks of {}",
-                        m.rows, m.columns, m.bits, m.block));
+  ctx.Check(
+      fits && m.packed.scales.numel() == m.rows * m.blocks(),
+      "B and scales do not hold {} x {} numbers of {} bits in blocks of {}",
+      m.rows, m.columns, m.bits, m.block);
   return m;
 }
 

@@ -4,13 +4,8 @@
 // tensors of 2 to 5 axes, over the last one to three of them, and reflection
 // only by less than the axis holds. Everything else gathers, axis by axis, from
 // the source positions of the padded axis.
-#include "frontends/onnx/ops/pad.h"
 
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/pad.h>
-#include <ATen/ops/tensor.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <optional>
@@ -19,6 +14,7 @@
 
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "src/core/numbers.h"
 
 namespace foretell::onnx {
@@ -43,9 +39,8 @@ Pads ReadPads(NodeContext& ctx, std::int64_t rank) {
                         ? NormalizeAxes(ctx, ctx.Ints(3), rank)
                         : Iota(rank);
   if (given.size() != 2 * axes.size()) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("pads has {}, expected {}",
-                         Counted(given.size(), "element"), 2 * axes.size()));
+    ctx.Fail(ErrorCode::kCorrupt, "pads has {}, expected {}",
+             Counted(given.size(), "element"), 2 * axes.size());
   }
   Pads pads{.begin = Ints(static_cast<size_t>(rank), 0),
             .end = Ints(static_cast<size_t>(rank), 0)};
@@ -86,8 +81,7 @@ at::Tensor Cropped(const NodeContext& ctx, at::Tensor x, Pads& pads) {
     const std::int64_t first = std::max<std::int64_t>(-pads.begin[i], 0);
     const std::int64_t size = x.size(static_cast<std::int64_t>(i));
     const std::int64_t last = size - std::max<std::int64_t>(-pads.end[i], 0);
-    ctx.Check(first <= last,
-              fmt::format("pads remove more than axis {} has", i));
+    ctx.Check(first <= last, "pads remove more than axis {} has", i);
     pads.begin[i] = std::max<std::int64_t>(pads.begin[i], 0);
     pads.end[i] = std::max<std::int64_t>(pads.end[i], 0);
     if (first == 0 && last == size) continue;
@@ -114,9 +108,7 @@ at::Tensor PadByGathering(const NodeContext& ctx, at::Tensor x,
     if (pads.begin[i] == 0 && pads.end[i] == 0) continue;
     const auto axis = static_cast<std::int64_t>(i);
     const std::int64_t size = x.size(axis);
-    ctx.Check(
-        size > 0,
-        fmt::format("axis {} is empty and cannot be padded by {}", i, mode));
+    ctx.Check(size > 0, "axis {} is empty and cannot be padded by {}", i, mode);
     Ints sources;
     for (std::int64_t p = -pads.begin[i]; p < size + pads.end[i]; ++p) {
       sources.push_back(SourceOf(p, size, mode));

@@ -13,36 +13,15 @@
 // tensor of ones.
 #include "frontends/onnx/ops/pooling.h"
 
-#include <ATen/ops/abs.h>
-#include <ATen/ops/adaptive_avg_pool1d.h>
-#include <ATen/ops/adaptive_avg_pool2d.h>
-#include <ATen/ops/adaptive_avg_pool3d.h>
-#include <ATen/ops/adaptive_max_pool1d.h>
-#include <ATen/ops/adaptive_max_pool2d.h>
-#include <ATen/ops/adaptive_max_pool3d.h>
-#include <ATen/ops/amax.h>
-#include <ATen/ops/avg_pool1d.h>
-#include <ATen/ops/avg_pool2d.h>
-#include <ATen/ops/avg_pool3d.h>
-#include <ATen/ops/conv1d.h>
-#include <ATen/ops/conv2d.h>
-#include <ATen/ops/conv3d.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/pow.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <numeric>
 #include <string>
 #include <tuple>
-#include <vector>
 
-#include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
-#include "frontends/onnx/ops/roi.h"
-#include "frontends/onnx/ops/window.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "src/core/checked.h"
 #include "src/core/numbers.h"
 
@@ -69,8 +48,7 @@ std::int64_t Outputs(const Pooling& p, size_t i) {
 
 void FailPoolingRank(const NodeContext& ctx, size_t spatial_rank) {
   ctx.Fail(ErrorCode::kUnsupported,
-           fmt::format("pooling over {} spatial axes, foretell knows 1 to 3",
-                       spatial_rank));
+           "pooling over {} spatial axes, foretell knows 1 to 3", spatial_rank);
 }
 
 Pooling ReadPooling(const NodeContext& ctx, const at::Tensor& x) {
@@ -83,8 +61,8 @@ Pooling ReadPooling(const NodeContext& ctx, const at::Tensor& x) {
   for (size_t i = 0; i < p.spatial.size(); ++i) {
     p.outputs.push_back(Outputs(p, i));
     ctx.Check(p.outputs.back() > 0,
-              fmt::format("kernel_shape spans {}, more than axis {} has",
-                          Counted(p.window.Extent(i), "element"), i + 2));
+              "kernel_shape spans {}, more than axis {} has",
+              Counted(p.window.Extent(i), "element"), i + 2);
   }
   return p;
 }

@@ -6,18 +6,12 @@
 // which is what an eager program can do on a GPU.
 #include "frontends/onnx/ops/quantization.h"
 
-#include <ATen/ops/amax.h>
-#include <ATen/ops/amin.h>
-#include <ATen/ops/clamp.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/round.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/cast.h"
 #include "frontends/onnx/ops/convolution.h"
@@ -57,8 +51,8 @@ IntegerRange RangeOf(const NodeContext& ctx, at::ScalarType type) {
     case at::kInt2:
       return {-2, 1};
     default:
-      ctx.Fail(ErrorCode::kUnsupported,
-               std::string("quantization to ") + c10::toString(type));
+      ctx.Fail(ErrorCode::kUnsupported, "quantization to {}",
+               c10::toString(type));
   }
 }
 
@@ -75,15 +69,15 @@ at::Tensor Spread(const NodeContext& ctx, const at::Tensor& parameter,
   const std::int64_t size = shape[static_cast<size_t>(axis)];
   if (block == 0) {
     ctx.Check(parameter.dim() == 1 && parameter.numel() == size,
-              fmt::format("the scale has {}, expected {}",
-                          Counted(parameter.numel(), "element"), size));
+              "the scale has {}, expected {}",
+              Counted(parameter.numel(), "element"), size);
     Ints spread(shape.size(), 1);
     spread[static_cast<size_t>(axis)] = size;
     return parameter.reshape(spread);
   }
   ctx.Check(block > 0 && parameter.dim() == rank &&
                 parameter.size(axis) == (size + block - 1) / block,
-            fmt::format("block_size {} does not fit the scale's shape", block));
+            "block_size {} does not fit the scale's shape", block);
   return Computable(parameter)
       .repeat_interleave(block, axis)
       .slice(axis, 0, size);
@@ -243,8 +237,8 @@ void LowerQLinearMatMul(NodeContext& ctx) {
   const at::Tensor a = ctx.Tensor(0);
   const at::Tensor y_zero = ctx.Tensor(7);
   if (IsSmallFloat(a.scalar_type()) || IsSmallFloat(y_zero.scalar_type())) {
-    ctx.Fail(ErrorCode::kUnsupported,
-             std::string("matrices of ") + c10::toString(a.scalar_type()));
+    ctx.Fail(ErrorCode::kUnsupported, "matrices of {}",
+             c10::toString(a.scalar_type()));
   }
   const at::Tensor product =
       ProductOfShifted(a, ctx.Tensor(2), ctx.Tensor(3), ctx.Tensor(5));

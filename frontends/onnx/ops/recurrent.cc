@@ -8,17 +8,7 @@
 //
 // Everything else (peepholes, clipping, other activations, sequences of
 // different lengths, a GRU that resets before its matrix) runs step by step.
-#include <ATen/ops/cat.h>
-#include <ATen/ops/flip.h>
-#include <ATen/ops/gru.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/lstm.h>
-#include <ATen/ops/rnn_relu.h>
-#include <ATen/ops/rnn_tanh.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <optional>
@@ -27,7 +17,6 @@
 #include <vector>
 
 #include "foretell/graph.h"
-#include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/recurrent.h"
@@ -91,8 +80,7 @@ void CheckOwn(const NodeContext& ctx, const Layer& layer) {
   const std::int64_t count = std::ssize(layer.own);
   ctx.Check(count == kWithoutBiases * layer.directions ||
                 count == kWithBiases * layer.directions,
-            fmt::format("{} for {} directions", Counted(count, "weight"),
-                        layer.directions));
+            "{} for {} directions", Counted(count, "weight"), layer.directions);
   const std::int64_t rows = NumGates(layer.kind) * layer.hidden;
   for (std::size_t i = 0; i < layer.own.size(); ++i) {
     const at::Tensor& weight = layer.own[i];
@@ -100,8 +88,8 @@ void CheckOwn(const NodeContext& ctx, const Layer& layer) {
     const std::int64_t columns = place == 0 ? layer.x.size(2) : layer.hidden;
     ctx.Check(weight.dim() == (place < 2 ? 2 : 1) && weight.size(0) == rows &&
                   (place >= 2 || weight.size(1) == columns),
-              fmt::format("weight {} does not match {} and {}", i,
-                          Counted(rows, "row"), Counted(columns, "column")));
+              "weight {} does not match {} and {}", i, Counted(rows, "row"),
+              Counted(columns, "column"));
   }
 }
 
@@ -112,8 +100,8 @@ void CheckLayer(const NodeContext& ctx, const Layer& layer) {
   }
   const std::int64_t hidden = ctx.IntAttribute("hidden_size", layer.hidden);
   ctx.Check(hidden == layer.hidden,
-            fmt::format("hidden_size is {}, expected {}, the hidden size of R",
-                        hidden, layer.hidden));
+            "hidden_size is {}, expected {}, the hidden size of R", hidden,
+            layer.hidden);
   if (!layer.own.empty()) {
     ctx.Check(layer.x.dim() == 3, "X does not have rank 3");
     CheckOwn(ctx, layer);
@@ -123,16 +111,15 @@ void CheckLayer(const NodeContext& ctx, const Layer& layer) {
   ctx.Check(layer.x.dim() == 3 && layer.weight.dim() == 3 &&
                 layer.recurrent_weight.dim() == 3,
             "X, W and R do not all have rank 3");
-  ctx.Check(
-      layer.weight.size(0) == layer.directions &&
-          layer.weight.size(1) == rows &&
-          layer.weight.size(2) == layer.x.size(2),
-      fmt::format("W has {} for input size {}, expected {}",
-                  Counted(layer.weight.size(1), "row"), layer.x.size(2), rows));
+  ctx.Check(layer.weight.size(0) == layer.directions &&
+                layer.weight.size(1) == rows &&
+                layer.weight.size(2) == layer.x.size(2),
+            "W has {} for input size {}, expected {}",
+            Counted(layer.weight.size(1), "row"), layer.x.size(2), rows);
   ctx.Check(layer.recurrent_weight.size(0) == layer.directions &&
                 layer.recurrent_weight.size(1) == rows,
-            fmt::format("R has {}, expected {}",
-                        Counted(layer.recurrent_weight.size(1), "row"), rows));
+            "R has {}, expected {}",
+            Counted(layer.recurrent_weight.size(1), "row"), rows);
 }
 
 Layer ReadLayer(NodeContext& ctx, RecurrentCellKind kind,
@@ -323,8 +310,8 @@ LayerResult RunStepByStep(const NodeContext& ctx, const Layer& layer,
                           ActivationReader& activations) {
   ctx.Check(layer.steps() > 0, "the sequence is empty");
   if (layer.steps() > kMaxSteps) {
-    ctx.Fail(ErrorCode::kUnsupported,
-             fmt::format("a sequence of {}", Counted(layer.steps(), "step")));
+    ctx.Fail(ErrorCode::kUnsupported, "a sequence of {}",
+             Counted(layer.steps(), "step"));
   }
   const at::Tensor x = layer.batch_first ? layer.x.transpose(0, 1) : layer.x;
   const at::Tensor hidden = StateOrZeros(layer, layer.initial_hidden);

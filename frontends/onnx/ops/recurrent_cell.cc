@@ -1,16 +1,7 @@
 #include "frontends/onnx/ops/recurrent_cell.h"
 #include "src/core/numbers.h"
 
-#include <ATen/ops/clamp.h>
-#include <ATen/ops/elu.h>
-#include <ATen/ops/leaky_relu.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/relu.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/softplus.h>
-#include <ATen/ops/tanh.h>
-#include <ATen/ops/threshold.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <array>
@@ -190,9 +181,8 @@ ActivationReader::ActivationReader(const NodeContext& ctx,
     for (std::string& name : names_) name = LowerCase(name);
   }
   if (names_.size() < usual.size()) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("activations has {}, expected {}",
-                         Counted(names_.size(), "element"), usual.size()));
+    ctx.Fail(ErrorCode::kCorrupt, "activations has {}, expected {}",
+             Counted(names_.size(), "element"), usual.size());
   }
   names_.resize(usual.size());
   is_default_ = names_ == usual;
@@ -213,7 +203,7 @@ RecurrentActivation ActivationReader::Make(const std::string& name) {
       kActivations.begin(), kActivations.end(),
       [&](const ActivationRow& candidate) { return candidate.name == name; });
   if (row == kActivations.end()) {
-    ctx_.Fail(ErrorCode::kUnsupported, "activation '" + name + "'");
+    ctx_.Fail(ErrorCode::kUnsupported, "activation '{}'", name);
   }
   const auto parameter = [](const std::optional<double>& fallback,
                             const std::vector<double>& given, size_t& next) {

@@ -1,20 +1,4 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/amax.h>
-#include <ATen/ops/amin.h>
-#include <ATen/ops/argmax.h>
-#include <ATen/ops/argmin.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/cumprod.h>
-#include <ATen/ops/cumsum.h>
-#include <ATen/ops/flip.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/log.h>
-#include <ATen/ops/logsumexp.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/prod.h>
-#include <ATen/ops/slice.h>
-#include <ATen/ops/sum.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <functional>

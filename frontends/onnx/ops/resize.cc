@@ -2,14 +2,8 @@
 // computes something else and values count, they come from a gather (nearest)
 // or a product with a weight matrix (linear, cubic) per axis, which no trace
 // sees.
-#include "frontends/onnx/ops/resize.h"
 
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/where.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +13,7 @@
 
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "frontends/onnx/ops/resample.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "frontends/onnx/ops/upsample.h"
@@ -57,16 +52,14 @@ std::vector<AxisCoordinates> UnchangedAxes(const at::Tensor& x) {
 void CheckCount(const NodeContext& ctx, std::string_view what, size_t count,
                 size_t expected) {
   if (count == expected) return;
-  ctx.Fail(ErrorCode::kCorrupt,
-           fmt::format("{} has {}, expected {}", what,
-                       Counted(count, "element"), expected));
+  ctx.Fail(ErrorCode::kCorrupt, "{} has {}, expected {}", what,
+           Counted(count, "element"), expected);
 }
 
 void SetOutput(const NodeContext& ctx, double length, AxisCoordinates& axis) {
   if (!(length >= 0 && length <= kMaxOutput)) {
-    ctx.Fail(ErrorCode::kUnsupported,
-             fmt::format("an axis of {} becomes one of {:f}",
-                         Counted(axis.input, "element"), length));
+    ctx.Fail(ErrorCode::kUnsupported, "an axis of {} becomes one of {:f}",
+             Counted(axis.input, "element"), length);
   }
   axis.output = static_cast<std::int64_t>(length);
 }
@@ -76,7 +69,7 @@ void ApplyScales(const NodeContext& ctx, const std::vector<double>& scales,
   CheckCount(ctx, "scales", scales.size(), which.size());
   for (size_t k = 0; k < which.size(); ++k) {
     AxisCoordinates& axis = r.axes[static_cast<size_t>(which[k])];
-    ctx.Check(scales[k] > 0, fmt::format("scales holds {:f}", scales[k]));
+    ctx.Check(scales[k] > 0, "scales holds {:f}", scales[k]);
     const double share = crops ? axis.roi_end - axis.roi_begin : 1;
     axis.scale = scales[k];
     // In float, as the writers of the files compute it: 3 · (7 / 3) is 7 there.
@@ -183,8 +176,8 @@ at::Tensor InterpolateAxis(const NodeContext& ctx, const at::Tensor& x,
   const AxisCoordinates& axis = r.axes[static_cast<size_t>(a)];
   if (axis.output > 0 && axis.input > kMaxWeights / axis.output) {
     ctx.Fail(ErrorCode::kUnsupported,
-             fmt::format("interpolation from {} to {} has no ATen operator",
-                         axis.input, Counted(axis.output, "element")));
+             "interpolation from {} to {} has no ATen operator", axis.input,
+             Counted(axis.output, "element"));
   }
   const std::vector<double> weights =
       InterpolationWeights(r.rule, axis, PositionsOf(ctx, r, axis));

@@ -4,11 +4,8 @@
 // for the device (they always are for the meta device), so do we. The
 // loops here serve the CPU without torchvision, and the maximum of RoiAlign,
 // which torchvision lacks.
-#include "frontends/onnx/ops/roi.h"
 
-#include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +15,7 @@
 
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "frontends/onnx/ops/torchvision.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "src/core/numbers.h"
@@ -37,10 +35,9 @@ struct RoiShape {
 
 RoiShape ReadShape(const NodeContext& ctx, const at::Tensor& x,
                    const at::Tensor& rois, std::int64_t columns) {
-  ctx.Check(
-      x.dim() == 4 && rois.dim() == 2 && rois.size(1) == columns,
-      fmt::format("input has rank {}, expected 4, or rois are not rows of {}",
-                  x.dim(), columns));
+  ctx.Check(x.dim() == 4 && rois.dim() == 2 && rois.size(1) == columns,
+            "input has rank {}, expected 4, or rois are not rows of {}",
+            x.dim(), columns);
   return {.rois = rois.size(0),
           .channels = x.size(1),
           .height = x.size(2),
@@ -58,9 +55,8 @@ const float* Plane(const at::Tensor& x, const RoiShape& s, std::int64_t batch,
 std::int64_t CheckedBatch(const NodeContext& ctx, const at::Tensor& x,
                           std::int64_t batch) {
   if (batch < 0 || batch >= x.size(0)) {
-    ctx.Fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("a region refers to image {} of {}", batch, x.size(0)));
+    ctx.Fail(ErrorCode::kInvalidArgument, "a region refers to image {} of {}",
+             batch, x.size(0));
   }
   return batch;
 }
@@ -207,8 +203,8 @@ AlignRule ReadAlignRule(const NodeContext& ctx) {
   }
   rule.half_pixel = coordinates == "half_pixel";
   rule.sampling = ctx.IntAttribute("sampling_ratio", 0);
-  ctx.Check(rule.sampling >= 0 && rule.sampling <= 64,
-            fmt::format("sampling_ratio is {}", rule.sampling));
+  ctx.Check(rule.sampling >= 0 && rule.sampling <= 64, "sampling_ratio is {}",
+            rule.sampling);
   return rule;
 }
 
@@ -285,8 +281,8 @@ void LowerRoiAlign(NodeContext& ctx) {
   s.pooled_width = ctx.IntAttribute("output_width", 1);
   ctx.Check(
       s.pooled_height > 0 && s.pooled_width > 0 && batches.numel() == s.rois,
-      fmt::format("output sizes are not positive or batch_indices has {}",
-                  Counted(batches.numel(), "element")));
+      "output sizes are not positive or batch_indices has {}",
+      Counted(batches.numel(), "element"));
   const AlignRule rule = ReadAlignRule(ctx);
   if (!rule.maximum || x.is_meta()) {
     const at::Tensor boxes =

@@ -1,8 +1,4 @@
-#include <ATen/ops/cat.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/split_with_sizes.h>
-#include <ATen/ops/stack.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <utility>
@@ -30,8 +26,8 @@ std::int64_t PositionInput(NodeContext& ctx, size_t i, size_t size,
   const auto places = static_cast<std::int64_t>(size);
   const std::int64_t given = ctx.Has(i) ? ctx.Int(i) : fallback;
   if (given < -places || given >= places) {
-    ctx.Fail(ErrorCode::kInvalidArgument,
-             fmt::format("position {} of a sequence of {}", given, places));
+    ctx.Fail(ErrorCode::kInvalidArgument, "position {} of a sequence of {}",
+             given, places);
   }
   return given < 0 ? given + places : given;
 }
@@ -61,8 +57,8 @@ void LowerSequenceInsert(NodeContext& ctx) {
   std::int64_t position = ctx.Has(2) ? ctx.Int(2) : length;
   if (position < 0) position += length;
   if (position < 0 || position > length) {
-    ctx.Fail(ErrorCode::kInvalidArgument,
-             fmt::format("position {} of a sequence of {}", position, length));
+    ctx.Fail(ErrorCode::kInvalidArgument, "position {} of a sequence of {}",
+             position, length);
   }
   sequence.insert(sequence.begin() + position, ctx.Tensor(1));
   ctx.Set(0, std::move(sequence));
@@ -87,9 +83,8 @@ void RefuseManyParts(NodeContext& ctx, std::int64_t length) {
   if (ctx.Has(1) && !is_scalar) return;
   const std::int64_t chunk = is_scalar ? ctx.Int(1) : 1;
   if (chunk <= 0 || length / chunk <= kMaxParts) return;
-  ctx.Fail(ErrorCode::kUnsupported,
-           fmt::format("splits into {}, at most {} are accepted",
-                       Counted(length / chunk, "part"), kMaxParts));
+  ctx.Fail(ErrorCode::kUnsupported, "splits into {}, at most {} are accepted",
+           Counted(length / chunk, "part"), kMaxParts);
 }
 
 /// Sizes of the parts that SplitToSequence makes of an axis of `length`.
@@ -98,7 +93,7 @@ Ints PartSizes(NodeContext& ctx, std::int64_t length) {
   const Ints split = ctx.Ints(1);
   if (ctx.Host(1).dim() > 0) return split;
   const std::int64_t chunk = split.front();
-  ctx.Check(chunk > 0, fmt::format("split is {}", chunk));
+  ctx.Check(chunk > 0, "split is {}", chunk);
   Ints sizes;
   for (std::int64_t first = 0; first < length; first += chunk) {
     sizes.push_back(std::min(chunk, length - first));
@@ -143,16 +138,15 @@ void LowerSequenceMap(NodeContext& ctx) {
         inputs.push_back(ctx.Raw(i));
         continue;
       }
-      ctx.Check(sequence->size() == length,
-                fmt::format("sequences of {} and {}", length,
-                            Counted(sequence->size(), "element")));
+      ctx.Check(sequence->size() == length, "sequences of {} and {}", length,
+                Counted(sequence->size(), "element"));
       inputs.push_back((*sequence)[k]);
     }
     std::vector<Value> outputs = ctx.Run(body, std::move(inputs));
     for (size_t j = 0; j < results.size(); ++j) {
       ctx.Check(
           j < outputs.size() && std::holds_alternative<at::Tensor>(outputs[j]),
-          fmt::format("the body gives no tensor for output {}", j));
+          "the body gives no tensor for output {}", j);
       results[j].push_back(std::get<at::Tensor>(std::move(outputs[j])));
     }
   }

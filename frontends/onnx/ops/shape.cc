@@ -1,11 +1,4 @@
-#include <ATen/ops/cat.h>
-#include <ATen/ops/dropout.h>
-#include <ATen/ops/flatten.h>
-#include <ATen/ops/native_dropout.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/reshape.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +9,7 @@
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/cast.h"
 #include "frontends/onnx/ops/helpers.h"
-#include "frontends/onnx/ops/pad.h"
-#include "frontends/onnx/ops/slice.h"
+#include "frontends/onnx/ops/lowerings.h"
 #include "src/core/numbers.h"
 
 namespace foretell::onnx {
@@ -38,23 +30,21 @@ void CheckReshape(const NodeContext& ctx, const at::Tensor& x,
   std::int64_t known = 1;
   const auto open = std::count(shape.begin(), shape.end(), -1);
   for (const std::int64_t size : shape) {
-    ctx.Check(size >= -1, fmt::format("shape holds {}", size));
+    ctx.Check(size >= -1, "shape holds {}", size);
     if (size >= 0 && __builtin_mul_overflow(known, size, &known)) {
-      ctx.Fail(ErrorCode::kCorrupt,
-               "shape " + ShapeText(shape) + " has more than 2^63 elements");
+      ctx.Fail(ErrorCode::kCorrupt, "shape {} has more than 2^63 elements",
+               ShapeText(shape));
     }
   }
-  ctx.Check(open <= 1, "shape " + ShapeText(shape) + " holds -1 twice");
+  ctx.Check(open <= 1, "shape {} holds -1 twice", ShapeText(shape));
   const bool fits = open == 0    ? known == x.numel()
                     : known == 0 ? false
                                  : x.numel() % known == 0;
   if (!fits) {
-    ctx.Fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "a tensor of shape {} cannot be reshaped to {}, which the file "
-            "states; does the file fix another batch or size than requested?",
-            ShapeText(x.sizes()), ShapeText(shape)));
+    ctx.Fail(ErrorCode::kInvalidArgument,
+             "a tensor of shape {} cannot be reshaped to {}, which the file "
+             "states; does the file fix another batch or size than requested?",
+             ShapeText(x.sizes()), ShapeText(shape));
   }
 }
 
@@ -65,9 +55,8 @@ void LowerReshape(NodeContext& ctx) {
   const bool zero_copies = ctx.IntAttribute("allowzero", 0) == 0;
   for (size_t i = 0; i < shape.size() && zero_copies; ++i) {
     if (shape[i] != 0) continue;
-    ctx.Check(
-        static_cast<std::int64_t>(i) < x.dim(),
-        fmt::format("shape copies axis {} of a tensor of rank {}", i, x.dim()));
+    ctx.Check(static_cast<std::int64_t>(i) < x.dim(),
+              "shape copies axis {} of a tensor of rank {}", i, x.dim());
     shape[i] = x.size(static_cast<std::int64_t>(i));
   }
   CheckReshape(ctx, x, shape);
@@ -97,8 +86,8 @@ void LowerTranspose(NodeContext& ctx) {
   const Ints order = NormalizeAxes(
       ctx, ctx.IntsAttribute("perm", std::move(reversed)), x.dim());
   ctx.Check(static_cast<std::int64_t>(order.size()) == x.dim(),
-            fmt::format("perm has {}, expected {}",
-                        Counted(order.size(), "element"), x.dim()));
+            "perm has {}, expected {}", Counted(order.size(), "element"),
+            x.dim());
   ctx.Set(0, x.permute(order));
 }
 
@@ -113,8 +102,8 @@ void LowerSqueeze(NodeContext& ctx) {
   for (const std::int64_t axis : axes) {
     if (x.dim() > 0 && x.size(axis) != 1) {
       ctx.Fail(ErrorCode::kInvalidArgument,
-               fmt::format("axis {} of {} is not 1 and cannot be removed", axis,
-                           ShapeText(x.sizes())));
+               "axis {} of {} is not 1 and cannot be removed", axis,
+               ShapeText(x.sizes()));
     }
   }
   ctx.Set(0, axes.size() == 1 ? x.squeeze(axes[0]) : x.squeeze(axes));
@@ -142,10 +131,8 @@ void LowerConcat(NodeContext& ctx) {
       NormalizeAxis(ctx, ctx.IntAttribute("axis", 1), parts[0].dim());
   for (const at::Tensor& part : parts) {
     if (part.dim() != parts[0].dim()) {
-      ctx.Fail(
-          ErrorCode::kCorrupt,
-          fmt::format("inputs have the shapes {} and {}",
-                      ShapeText(parts[0].sizes()), ShapeText(part.sizes())));
+      ctx.Fail(ErrorCode::kCorrupt, "inputs have the shapes {} and {}",
+               ShapeText(parts[0].sizes()), ShapeText(part.sizes()));
     }
   }
   ctx.Set(0, at::cat(parts, axis));
@@ -164,8 +151,8 @@ Ints ExpandedShape(const NodeContext& ctx, const at::Tensor& x, Ints shape) {
     if (wanted == 1) wanted = size;
     if (size != 1 && wanted != size) {
       ctx.Fail(ErrorCode::kInvalidArgument,
-               fmt::format("a tensor of shape {} cannot be expanded to {}",
-                           ShapeText(x.sizes()), ShapeText(shape)));
+               "a tensor of shape {} cannot be expanded to {}",
+               ShapeText(x.sizes()), ShapeText(shape));
     }
   }
   return shape;
@@ -187,9 +174,8 @@ void LowerTile(NodeContext& ctx) {
     repeats = ctx.Ints(1);
   }
   if (static_cast<std::int64_t>(repeats.size()) != x.dim()) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("repeats has {}, expected {}",
-                         Counted(repeats.size(), "element"), x.dim()));
+    ctx.Fail(ErrorCode::kCorrupt, "repeats has {}, expected {}",
+             Counted(repeats.size(), "element"), x.dim());
   }
   ctx.Set(0, x.repeat(repeats));
 }

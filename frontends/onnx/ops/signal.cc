@@ -1,16 +1,4 @@
-#include <ATen/ops/blackman_window.h>
-#include <ATen/ops/fft_fft.h>
-#include <ATen/ops/fft_ifft.h>
-#include <ATen/ops/fft_irfft.h>
-#include <ATen/ops/fft_rfft.h>
-#include <ATen/ops/hamming_window.h>
-#include <ATen/ops/hann_window.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/stft.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/view_as_complex.h>
-#include <ATen/ops/view_as_real.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <optional>
@@ -32,10 +20,9 @@ constexpr std::int64_t kMaxLength = std::int64_t{1} << 30;
 /// ATen's real or complex tensor without that axis.
 at::Tensor Signal(const NodeContext& ctx, const at::Tensor& x) {
   const std::int64_t parts = x.dim() > 0 ? x.size(-1) : 0;
-  ctx.Check(
-      parts == 1 || parts == 2,
-      fmt::format("the last axis has {}, expected 1 (real) or 2 (complex)",
-                  Counted(parts, "element")));
+  ctx.Check(parts == 1 || parts == 2,
+            "the last axis has {}, expected 1 (real) or 2 (complex)",
+            Counted(parts, "element"));
   // ATen transforms float and double only.
   const bool known =
       x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble;
@@ -78,7 +65,7 @@ void LowerDft(NodeContext& ctx) {
   std::optional<std::int64_t> length;
   if (ctx.Has(1)) length = ctx.Int(1);
   ctx.Check(length.value_or(1) > 0 && length.value_or(1) <= kMaxLength,
-            fmt::format("dft_length is {}", length.value_or(1)));
+            "dft_length is {}", length.value_or(1));
   ctx.Set(0, Parts(Transform(signal, length, axis,
                              ctx.IntAttribute("inverse", 0) != 0,
                              ctx.IntAttribute("onesided", 0) != 0),
@@ -89,16 +76,15 @@ void LowerDft(NodeContext& ctx) {
 
 void LowerStft(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
-  ctx.Check(x.dim() == 3,
-            fmt::format("signal has rank {}, expected 3", x.dim()));
+  ctx.Check(x.dim() == 3, "signal has rank {}, expected 3", x.dim());
   const at::Tensor signal = Signal(ctx, x);
   const at::Tensor window = ctx.OptionalTensor(2);
   std::int64_t length = window.defined() ? window.numel() : signal.size(1);
   if (ctx.Has(3)) length = ctx.Int(3);
   const std::int64_t step = ctx.Int(1);
   ctx.Check(step > 0 && length > 0 && length <= signal.size(1),
-            fmt::format("frames of {} every {} of {}", length, step,
-                        Counted(signal.size(1), "sample")));
+            "frames of {} every {} of {}", length, step,
+            Counted(signal.size(1), "sample"));
   const bool onesided = ctx.IntAttribute("onesided", 1) != 0;
   const at::ScalarType real = c10::toRealValueType(signal.scalar_type());
   const at::Tensor weights =
@@ -132,8 +118,7 @@ at::Tensor Blackman(std::int64_t n, bool periodic, at::TensorOptions options) {
 
 void SetWindow(NodeContext& ctx, WindowFunction window) {
   const std::int64_t length = ctx.Int(0);
-  ctx.Check(length >= 0 && length <= kMaxLength,
-            fmt::format("size is {}", length));
+  ctx.Check(length >= 0 && length <= kMaxLength, "size is {}", length);
   const at::Device place = ctx.PlaceFor(length);
   const at::ScalarType type =
       ctx.TypeOf(ctx.IntAttribute("output_datatype", kOnnxFloat), place);
@@ -210,8 +195,8 @@ void LowerMelWeightMatrix(NodeContext& ctx) {
   constexpr std::int64_t kMaxBands = 1 << 16;
   ctx.Check(bank.bands > 0 && bank.bands <= kMaxBands && bank.dft_length > 0 &&
                 bank.dft_length <= kMaxBands && bank.sample_rate > 0,
-            fmt::format("num_mel_bins is {}, dft_length {}, sample_rate {}",
-                        bank.bands, bank.dft_length, bank.sample_rate));
+            "num_mel_bins is {}, dft_length {}, sample_rate {}", bank.bands,
+            bank.dft_length, bank.sample_rate);
   const at::ScalarType type =
       ctx.TypeOf(ctx.IntAttribute("output_datatype", kOnnxFloat));
   ctx.Set(0, CastTo(at::tensor(MelWeights(ctx, bank), at::kDouble)

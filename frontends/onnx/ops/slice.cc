@@ -1,7 +1,6 @@
-#include "frontends/onnx/ops/slice.h"
+#include "frontends/onnx/ops/lowerings.h"
 
-#include <ATen/ops/split_with_sizes.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <vector>
@@ -38,9 +37,9 @@ Slices ReadSlices(NodeContext& ctx, std::int64_t rank) {
   if (s.ends.size() != s.starts.size() || s.axes.size() != s.starts.size() ||
       s.steps.size() != s.starts.size()) {
     ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("starts, ends, axes and steps have {}, {}, {} and {}",
-                         s.starts.size(), s.ends.size(), s.axes.size(),
-                         Counted(s.steps.size(), "element")));
+             "starts, ends, axes and steps have {}, {}, {} and {}",
+             s.starts.size(), s.ends.size(), s.axes.size(),
+             Counted(s.steps.size(), "element"));
   }
   s.axes = NormalizeAxes(ctx, std::move(s.axes), rank);
   return s;
@@ -84,13 +83,12 @@ Ints SplitSizes(NodeContext& ctx, std::int64_t length) {
   const auto outputs = static_cast<std::int64_t>(ctx.num_outputs());
   const std::int64_t parts = ctx.IntAttribute("num_outputs", outputs);
   ctx.Check(parts > 0 && parts == outputs,
-            fmt::format(
-                "num_outputs is {}, expected {}, the node's number of outputs",
-                parts, outputs));
+            "num_outputs is {}, expected {}, the node's number of outputs",
+            parts, outputs);
   if (ctx.opset() < 18 && length % parts != 0) {
     ctx.Fail(ErrorCode::kInvalidArgument,
-             fmt::format("an axis of {} does not split into {} equal parts",
-                         Counted(length, "element"), parts));
+             "an axis of {} does not split into {} equal parts",
+             Counted(length, "element"), parts);
   }
   const std::int64_t chunk = (length + parts - 1) / parts;
   Ints sizes;
@@ -126,11 +124,10 @@ void LowerSplit(NodeContext& ctx) {
   std::int64_t total = 0;
   for (const std::int64_t size : sizes) total += size;
   if (total != x.size(axis) || sizes.size() != ctx.num_outputs()) {
-    ctx.Fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("split gives {} of {}, expected {} parts of {}",
-                    Counted(sizes.size(), "part"), Counted(total, "element"),
-                    ctx.num_outputs(), x.size(axis)));
+    ctx.Fail(ErrorCode::kInvalidArgument,
+             "split gives {} of {}, expected {} parts of {}",
+             Counted(sizes.size(), "part"), Counted(total, "element"),
+             ctx.num_outputs(), x.size(axis));
   }
   const std::vector<at::Tensor> parts = at::split_with_sizes(x, sizes, axis);
   for (size_t i = 0; i < parts.size(); ++i) ctx.Set(i, parts[i]);

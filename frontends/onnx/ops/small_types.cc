@@ -1,14 +1,6 @@
 #include "frontends/onnx/ops/small_types.h"
 
-#include <ATen/ops/bitwise_and.h>
-#include <ATen/ops/bitwise_left_shift.h>
-#include <ATen/ops/bitwise_right_shift.h>
-#include <ATen/ops/clamp.h>
-#include <ATen/ops/ldexp.h>
-#include <ATen/ops/nan_to_num.h>
-#include <ATen/ops/round.h>
-#include <ATen/ops/signbit.h>
-#include <ATen/ops/where.h>
+#include <ATen/ATen.h>
 #include <c10/core/ScalarType.h>
 
 namespace foretell::onnx {

@@ -1,13 +1,4 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/_unique2.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/argsort.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/sort.h>
-#include <ATen/ops/topk.h>
-#include <ATen/ops/unique_dim.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <tuple>
 
@@ -38,9 +29,8 @@ TopKOptions OptionsOf(NodeContext& ctx, const at::Tensor& x) {
   options.largest = ctx.IntAttribute("largest", 1) != 0;
   options.sorted = ctx.IntAttribute("sorted", 1) != 0;
   const std::int64_t size = x.dim() == 0 ? 1 : x.size(options.axis);
-  ctx.Check(options.k >= 0 && options.k <= size,
-            fmt::format("k is {}, but axis {} has {}", options.k, options.axis,
-                        Counted(size, "element")));
+  ctx.Check(options.k >= 0 && options.k <= size, "k is {}, but axis {} has {}",
+            options.k, options.axis, Counted(size, "element"));
   return options;
 }
 

@@ -1,15 +1,6 @@
 #include "frontends/onnx/ops/type_support.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/bitwise_left_shift.h>
-#include <ATen/ops/bitwise_right_shift.h>
-#include <ATen/ops/bitwise_xor.h>
-#include <ATen/ops/div.h>
-#include <ATen/ops/eq.h>
-#include <ATen/ops/ge.h>
-#include <ATen/ops/lt.h>
-#include <ATen/ops/neg.h>
-#include <ATen/ops/where.h>
+#include <ATen/ATen.h>
 
 #include <limits>
 

@@ -8,19 +8,7 @@
 // kernels use.
 #include "frontends/onnx/ops/upsample.h"
 
-#include <ATen/ops/_upsample_bicubic2d_aa.h>
-#include <ATen/ops/_upsample_bilinear2d_aa.h>
-#include <ATen/ops/_upsample_nearest_exact1d.h>
-#include <ATen/ops/_upsample_nearest_exact2d.h>
-#include <ATen/ops/_upsample_nearest_exact3d.h>
-#include <ATen/ops/upsample_bicubic2d.h>
-#include <ATen/ops/upsample_bilinear2d.h>
-#include <ATen/ops/upsample_linear1d.h>
-#include <ATen/ops/upsample_nearest1d.h>
-#include <ATen/ops/upsample_nearest2d.h>
-#include <ATen/ops/upsample_nearest3d.h>
-#include <ATen/ops/upsample_trilinear3d.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>

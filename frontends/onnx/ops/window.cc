@@ -1,7 +1,6 @@
 #include "frontends/onnx/ops/window.h"
 
-#include <ATen/ops/constant_pad_nd.h>
-#include <fmt/core.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <string>
@@ -19,15 +18,13 @@ using Ints = std::vector<std::int64_t>;
 Ints PerAxis(const NodeContext& ctx, std::string_view name, size_t rank) {
   Ints values = ctx.IntsAttribute(name, Ints(rank, 1));
   if (values.size() != rank) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("{} has {}, expected {}", name,
-                         Counted(values.size(), "element"), rank));
+    ctx.Fail(ErrorCode::kCorrupt, "{} has {}, expected {}", name,
+             Counted(values.size(), "element"), rank);
   }
   for (const std::int64_t value : values) {
     if (value <= 0) {
-      ctx.Fail(
-          ErrorCode::kCorrupt,
-          fmt::format("{} holds {}, expected a positive number", name, value));
+      ctx.Fail(ErrorCode::kCorrupt, "{} holds {}, expected a positive number",
+               name, value);
     }
   }
   return values;
@@ -37,9 +34,8 @@ void ReadExplicitPads(const NodeContext& ctx, Window& window) {
   const size_t rank = window.rank();
   const Ints pads = ctx.IntsAttribute("pads", Ints(2 * rank, 0));
   if (pads.size() != 2 * rank) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("pads has {}, expected {}",
-                         Counted(pads.size(), "element"), 2 * rank));
+    ctx.Fail(ErrorCode::kCorrupt, "pads has {}, expected {}",
+             Counted(pads.size(), "element"), 2 * rank);
   }
   const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
   window.pads_begin.assign(pads.begin(), middle);
@@ -81,8 +77,8 @@ Ints Window::PadsLastAxisFirst() const {
 
 Ints SpatialSizes(const NodeContext& ctx, const at::Tensor& x) {
   if (x.dim() < 3) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("input has rank {}, expected at least 3", x.dim()));
+    ctx.Fail(ErrorCode::kCorrupt, "input has rank {}, expected at least 3",
+             x.dim());
   }
   return x.sizes().slice(2).vec();
 }
@@ -90,14 +86,12 @@ Ints SpatialSizes(const NodeContext& ctx, const at::Tensor& x) {
 Window ReadWindow(const NodeContext& ctx, Ints kernel, const Ints& spatial) {
   const size_t rank = spatial.size();
   if (kernel.size() != rank) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("kernel_shape has rank {}, expected {}", kernel.size(),
-                         rank));
+    ctx.Fail(ErrorCode::kCorrupt, "kernel_shape has rank {}, expected {}",
+             kernel.size(), rank);
   }
   for (const std::int64_t size : kernel) {
-    ctx.Check(
-        size > 0,
-        fmt::format("kernel_shape holds {}, expected a positive number", size));
+    ctx.Check(size > 0, "kernel_shape holds {}, expected a positive number",
+              size);
   }
   Window window{.kernel = std::move(kernel),
                 .strides = PerAxis(ctx, "strides", rank),
@@ -111,9 +105,10 @@ Window ReadWindow(const NodeContext& ctx, Ints kernel, const Ints& spatial) {
   } else if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
     ComputeSamePads(window, spatial, auto_pad == "SAME_UPPER");
   } else {
-    ctx.Fail(ErrorCode::kCorrupt, "auto_pad is '" + auto_pad +
-                                      "', expected NOTSET, VALID, SAME_UPPER "
-                                      "or SAME_LOWER");
+    ctx.Fail(ErrorCode::kCorrupt,
+             "auto_pad is '{}', expected NOTSET, VALID, SAME_UPPER "
+             "or SAME_LOWER",
+             auto_pad);
   }
   return window;
 }

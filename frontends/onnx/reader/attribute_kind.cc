@@ -1,6 +1,6 @@
 #include "frontends/onnx/reader/attribute_kind.h"
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::onnx {
 namespace {
@@ -61,7 +61,7 @@ Kind AttributeKindOf(const Proto& proto) {
 void RequireAttributeValue(const Proto& proto, Kind kind) {
   for (const KindRow& row : kKinds) {
     if (row.kind != kind || row.has_default || row.has_value(proto)) continue;
-    throw Error(ErrorCode::kCorrupt, "it has no value of its type");
+    throw Corrupt("it has no value of its type");
   }
 }
 

@@ -1,14 +1,13 @@
 #include "frontends/onnx/reader/byte_source.h"
 
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
-#include "foretell/error.h"
+#include "src/core/failure.h"
 
 namespace foretell::onnx {
 namespace {
@@ -76,14 +75,13 @@ void ByteSource::ReadExactly(std::int64_t offset, std::int64_t count,
         pread(file_.number(), out, static_cast<size_t>(count), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      throw Error(ErrorCode::kIo, fmt::format("byte {}: cannot be read: {}",
-                                              offset, SystemMessage(errno)));
+      throw IoFailure("byte {}: cannot be read: {}", offset,
+                      SystemMessage(errno));
     }
     if (got == 0) {
-      throw Error(ErrorCode::kIo,
-                  fmt::format("the file shrank while it was read: it had {} "
-                              "bytes, now at most {}",
-                              size_, offset));
+      throw IoFailure(
+          "the file shrank while it was read: it had {} bytes, now at most {}",
+          size_, offset);
     }
     out += got;
     offset += got;

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <map>
-#include <string_view>
 
 #include "frontends/onnx/reader/mask.h"
 

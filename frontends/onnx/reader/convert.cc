@@ -1,7 +1,5 @@
 #include "frontends/onnx/reader/convert.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -9,12 +7,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "foretell/error.h"
 #include "frontends/onnx/reader/attribute_kind.h"
 #include "frontends/onnx/reader/scope.h"
 #include "frontends/onnx/reader/tensor.h"
 #include "frontends/onnx/reader/text.h"
 #include "frontends/onnx/reader/type_info.h"
+#include "src/core/failure.h"
 
 namespace foretell::onnx {
 namespace {
@@ -26,10 +24,6 @@ constexpr std::int64_t kNewestIrVersion = 14;
 constexpr std::int64_t kMaxDenseBytes = 16 << 20;
 
 using StringField = ::google::protobuf::RepeatedPtrField<std::string>;
-
-[[noreturn]] void Corrupt(const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, what);
-}
 
 std::vector<std::string> TakeStrings(StringField* field) {
   return {std::make_move_iterator(field->begin()),
@@ -53,9 +47,9 @@ void RequireDistinctNames(const Items& items, const std::string& what) {
   seen.reserve(items.size());
   for (const auto& item : items) {
     const std::string& name = NameOf(item);
-    if (name.empty()) Corrupt(what + " without a name");
+    if (name.empty()) throw Corrupt("{} without a name", what);
     if (!seen.insert(name).second) {
-      Corrupt(fmt::format("{} {} is defined twice", what, Quoted(name)));
+      throw Corrupt("{} {} is defined twice", what, Quoted(name));
     }
   }
 }
@@ -165,7 +159,7 @@ Function Converter::ConvertFunction(::onnx::FunctionProto& proto) {
   InContext(
       [&] { return "function " + Quoted(function.name); },
       [&] {
-        if (function.name.empty()) Corrupt("it has no name");
+        if (function.name.empty()) throw Corrupt("it has no name");
         Captured free;
         function.attribute_protos =
             ConvertAttributes(proto.mutable_attribute_proto(), free);
@@ -202,7 +196,9 @@ Node Converter::ConvertNode(::onnx::NodeProto& proto, Captured& captured) {
   node.outputs = TakeStrings(proto.mutable_output());
   InContext([&] { return NodeLabel(node); },
             [&] {
-              if (node.op_type.empty()) Corrupt("it has no operator type");
+              if (node.op_type.empty()) {
+                throw Corrupt("it has no operator type");
+              }
               node.attributes =
                   ConvertAttributes(proto.mutable_attribute(), captured);
             });
@@ -231,8 +227,9 @@ Attribute Converter::ConvertAttribute(::onnx::AttributeProto& proto,
   if (attribute.ref_attr_name.empty()) {
     RequireAttributeValue(proto, attribute.kind);
   } else if (!in_function_) {
-    Corrupt("it refers to " + Quoted(attribute.ref_attr_name) +
-            ", an attribute of a function, outside of any function");
+    throw Corrupt(
+        "it refers to {}, an attribute of a function, outside of any function",
+        Quoted(attribute.ref_attr_name));
   }
   attribute.i = proto.i();
   attribute.f = proto.f();
@@ -274,12 +271,11 @@ void Converter::ConvertGraphs(::onnx::AttributeProto& proto,
 }
 
 void CheckIrVersion(const ::onnx::ModelProto& proto) {
-  if (!proto.has_ir_version()) Corrupt("the model has no IR version");
+  if (!proto.has_ir_version()) throw Corrupt("the model has no IR version");
   const std::int64_t version = proto.ir_version();
   if (version >= kOldestIrVersion && version <= kNewestIrVersion) return;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("IR version {}, supported are {} to {}", version,
-                          kOldestIrVersion, kNewestIrVersion));
+  throw Unsupported("IR version {}, supported are {} to {}", version,
+                    kOldestIrVersion, kNewestIrVersion);
 }
 
 }  // namespace
@@ -287,7 +283,7 @@ void CheckIrVersion(const ::onnx::ModelProto& proto) {
 Model ConvertModel(::onnx::ModelProto& proto,
                    const std::vector<SkippedPayload>& skipped,
                    const ReadOptions& options) {
-  if (!proto.has_graph()) Corrupt("the model has no graph");
+  if (!proto.has_graph()) throw Corrupt("the model has no graph");
   CheckIrVersion(proto);
   Model model;
   model.ir_version = proto.ir_version();
@@ -295,7 +291,7 @@ Model ConvertModel(::onnx::ModelProto& proto,
   model.producer_version = std::move(*proto.mutable_producer_version());
   model.opset_imports = ConvertOpsets(proto.mutable_opset_import());
   if (model.opset_imports.empty()) {
-    Corrupt("the model imports no operator set");
+    throw Corrupt("the model imports no operator set");
   }
   Converter converter(skipped, options);
   std::vector<NameUse> free;

@@ -1,14 +1,12 @@
 #include "frontends/onnx/reader/functions.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "foretell/error.h"
 #include "frontends/onnx/reader/text.h"
+#include "src/core/failure.h"
 
 // Functions that call functions can stand for exponentially many nodes in a few
 // kilobytes. Their expanded sizes are therefore counted before they are
@@ -55,15 +53,14 @@ Expanded Expand(const Body& body, std::span<const Expanded> functions) {
 
 void CheckLimits(const Expanded& expanded, const std::string& what) {
   if (expanded.num_nodes > kMaxExpandedNodes) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{} expands to more than {} nodes", what,
-                            kMaxExpandedNodes));
+    throw Unsupported("{} expands to more than {} nodes", what,
+                      kMaxExpandedNodes);
   }
   if (expanded.call_depth > kMaxCallDepth) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{} has functions that call each other {} deep, at "
-                            "most {} are supported",
-                            what, expanded.call_depth, kMaxCallDepth));
+    throw Unsupported(
+        "{} has functions that call each other {} deep, at most {} are "
+        "supported",
+        what, expanded.call_depth, kMaxCallDepth);
   }
 }
 
@@ -92,13 +89,10 @@ std::vector<Expanded> ExpandFunctions(const Model& model,
   if (ready.size() == bodies.size()) return expanded;
   const auto stuck = std::find_if(waiting.begin(), waiting.end(),
                                   [](std::size_t count) { return count > 0; });
-  throw Error(
-      ErrorCode::kCorrupt,
-      "function " +
-          Quoted(
-              model.functions[static_cast<std::size_t>(stuck - waiting.begin())]
-                  .name) +
-          " calls itself or functions that call each other in turn");
+  throw Corrupt(
+      "function {} calls itself or functions that call each other in turn",
+      Quoted(model.functions[static_cast<std::size_t>(stuck - waiting.begin())]
+                 .name));
 }
 
 }  // namespace
@@ -107,9 +101,8 @@ FunctionIndex::FunctionIndex(const Model& model) {
   for (const Function& function : model.functions) {
     const Key key = {function.domain, function.name, function.overload};
     if (!places_.emplace(key, places_.size()).second) {
-      throw Error(ErrorCode::kCorrupt,
-                  fmt::format("function {} of domain {} is defined twice",
-                              Quoted(function.name), Quoted(function.domain)));
+      throw Corrupt("function {} of domain {} is defined twice",
+                    Quoted(function.name), Quoted(function.domain));
     }
   }
 }

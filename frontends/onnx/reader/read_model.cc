@@ -14,6 +14,7 @@
 #include "frontends/onnx/reader/model.h"
 #include "frontends/onnx/reader/text.h"
 #include "frontends/onnx/reader/wire.h"
+#include "src/core/failure.h"
 
 namespace foretell::onnx {
 namespace {
@@ -29,13 +30,13 @@ void Parse(const std::string& bytes, ::onnx::ModelProto& proto) {
       static_cast<int>(bytes.size()));
   stream.SetRecursionLimit(kProtobufNesting);
   if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
-    throw Error(ErrorCode::kCorrupt, "Protobuf cannot parse it");
+    throw Corrupt("Protobuf cannot parse it");
   }
 }
 
 Model ReadSource(ByteSource& source, const ReadOptions& options) {
   if (source.size() == 0) {
-    throw Error(ErrorCode::kCorrupt, "not a model: it is empty");
+    throw Corrupt("not a model: it is empty");
   }
   const SlimModel slim =
       ScanModel(source, options.max_payload_bytes, options.max_mask_bytes);
@@ -76,8 +77,7 @@ Model ReadOrExplain(ByteSource& source, const ReadOptions& options) {
       throw Error(error.code(),
                   fmt::format("not an ONNX file: {}", error.what()));
     }
-    throw Error(ErrorCode::kCorrupt,
-                "not an ONNX model: it looks like " + std::string(type));
+    throw Corrupt("not an ONNX model: it looks like {}", type);
   }
 }
 

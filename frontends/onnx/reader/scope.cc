@@ -1,15 +1,13 @@
 #include "frontends/onnx/reader/scope.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <functional>
 #include <queue>
 #include <unordered_map>
 #include <utility>
 
-#include "foretell/error.h"
 #include "frontends/onnx/reader/text.h"
+#include "src/core/failure.h"
 
 // ONNX requires the nodes of a graph in topological order, and exporters keep
 // to it; hand-edited files do not always. So one pass collects what each node
@@ -75,9 +73,8 @@ void Resolver::Define() {
           at->second == kSource
               ? "an input or initializer"
               : NodeLabel(nodes_[static_cast<std::size_t>(at->second)]);
-      throw Error(ErrorCode::kCorrupt,
-                  fmt::format("{} defines {}, which {} defines already",
-                              NodeLabel(nodes_[i]), Quoted(name), other));
+      throw Corrupt("{} defines {}, which {} defines already",
+                    NodeLabel(nodes_[i]), Quoted(name), other);
     }
   }
 }
@@ -154,9 +151,8 @@ void Resolver::ReportCycle(const std::vector<int>& waiting) const {
     const std::vector<int>& needs = depends_on_[static_cast<std::size_t>(node)];
     node = *std::find_if(needs.begin(), needs.end(), waits);
   }
-  throw Error(ErrorCode::kCorrupt,
-              NodeLabel(nodes_[static_cast<std::size_t>(node)]) +
-                  " is part of a cycle: it depends on its own output");
+  throw Corrupt("{} is part of a cycle: it depends on its own output",
+                NodeLabel(nodes_[static_cast<std::size_t>(node)]));
 }
 
 }  // namespace
@@ -167,9 +163,8 @@ std::vector<NameUse> ResolveScope(Scope scope, std::vector<Node>& nodes) {
 
 void RequireNoUses(std::span<const NameUse> uses) {
   if (uses.empty()) return;
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{} uses {}, which nothing defines",
-                          uses.front().user, Quoted(uses.front().name)));
+  throw Corrupt("{} uses {}, which nothing defines", uses.front().user,
+                Quoted(uses.front().name));
 }
 
 }  // namespace foretell::onnx

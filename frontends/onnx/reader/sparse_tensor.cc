@@ -1,13 +1,11 @@
-#include <fmt/core.h>
-
 #include <cstring>
 #include <optional>
 #include <string>
 
-#include "foretell/error.h"
 #include "frontends/onnx/reader/data_types.h"
 #include "frontends/onnx/reader/tensor.h"
 #include "frontends/onnx/reader/text.h"
+#include "src/core/failure.h"
 #include "src/core/numbers.h"
 
 namespace foretell::onnx {
@@ -15,28 +13,23 @@ namespace {
 
 using Payload = TensorLiteral::Payload;
 
-[[noreturn]] void CorruptSparse(const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, what);
-}
-
 void CheckParts(const TensorLiteral& values, const TensorLiteral& indices,
                 const TensorLiteral& dense) {
   if (values.dims.size() != 1) {
-    CorruptSparse(
-        fmt::format("its values have rank {}, expected 1", values.dims.size()));
+    throw Corrupt("its values have rank {}, expected 1", values.dims.size());
   }
   if (indices.data_type != kOnnxInt64) {
-    CorruptSparse("its indices are " + DataTypeName(indices.data_type) +
-                  ", expected INT64");
+    throw Corrupt("its indices are {}, expected INT64",
+                  DataTypeName(indices.data_type));
   }
   const auto rank = static_cast<std::int64_t>(dense.dims.size());
   const std::int64_t count = values.dims[0];
   const bool linear = indices.dims == std::vector<std::int64_t>{count};
   const bool tuples = indices.dims == std::vector<std::int64_t>{count, rank};
   if (!linear && !tuples) {
-    CorruptSparse(fmt::format(
-        "its indices have shape {}, expected [{}] or [{},{}] for {}",
-        DimsText(indices.dims), count, count, rank, Counted(count, "value")));
+    throw Corrupt("its indices have shape {}, expected [{}] or [{},{}] for {}",
+                  DimsText(indices.dims), count, count, rank,
+                  Counted(count, "value"));
   }
 }
 
@@ -49,7 +42,7 @@ std::int64_t IndexAt(const TensorLiteral& indices, std::size_t position) {
 
 std::int64_t CheckedIndex(std::int64_t index, std::int64_t size) {
   if (index < 0 || index >= size) {
-    CorruptSparse(fmt::format("index {} is out of range [0, {})", index, size));
+    throw Corrupt("index {} is out of range [0, {})", index, size);
   }
   return index;
 }
@@ -86,7 +79,7 @@ void FillDense(const TensorLiteral& values, const TensorLiteral& indices,
   CheckParts(values, indices, dense);
   const DataType& type = *FindDataType(dense.data_type);
   const std::optional<std::int64_t> bytes = RawBytes(type, dense.NumElements());
-  if (!bytes) CorruptSparse("its size exceeds 64 bits");
+  if (!bytes) throw Corrupt("its size exceeds 64 bits");
   dense.payload = Payload::kSkipped;
   if (values.payload == Payload::kExternal ||
       indices.payload == Payload::kExternal) {

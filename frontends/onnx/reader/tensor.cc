@@ -11,13 +11,10 @@
 #include "frontends/onnx/reader/data_types.h"
 #include "frontends/onnx/reader/text.h"
 #include "src/core/checked.h"
+#include "src/core/failure.h"
 
 namespace foretell::onnx {
 namespace {
-
-[[noreturn]] void CorruptTensor(const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, what);
-}
 
 // Appends the low `bits` of each item, least significant first, as one stream
 // that is filled up to whole bytes.
@@ -93,12 +90,12 @@ std::string PackTyped(const ::onnx::TensorProto& proto, const DataType& type) {
 
 [[noreturn]] void WrongSize(std::int64_t found, std::int64_t needed,
                             const std::string& unit) {
-  CorruptTensor(fmt::format("its payload has {} {}, its shape needs {}", found,
-                            unit, needed));
+  throw Corrupt("its payload has {} {}, its shape needs {}", found, unit,
+                needed);
 }
 
 [[noreturn]] void HeldTwice() {
-  CorruptTensor(
+  throw Corrupt(
       "its elements are given twice, in raw_data and outside it, expected one "
       "of them");
 }
@@ -163,7 +160,7 @@ void FillPayload(::onnx::TensorProto& proto,
   CheckDims(tensor.dims);
   const DataType& type = CheckedDataType(tensor);
   if (!RawBytes(type, tensor.NumElements())) {
-    CorruptTensor("its size exceeds 64 bits");
+    throw Corrupt("its size exceeds 64 bits");
   }
   if (proto.data_location() == ::onnx::TensorProto::EXTERNAL) {
     tensor.payload = TensorLiteral::Payload::kExternal;
@@ -182,18 +179,16 @@ void FillPayload(::onnx::TensorProto& proto,
 
 void CheckDims(std::span<const std::int64_t> dims) {
   if (dims.size() > kMaxRank) {
-    CorruptTensor(fmt::format("its rank is {}, expected at most {}",
-                              dims.size(), kMaxRank));
+    throw Corrupt("its rank is {}, expected at most {}", dims.size(), kMaxRank);
   }
   for (const std::int64_t dim : dims) {
     if (dim < 0) {
-      CorruptTensor(
-          fmt::format("dimension {} of {} is negative", dim, DimsText(dims)));
+      throw Corrupt("dimension {} of {} is negative", dim, DimsText(dims));
     }
   }
   if (!CheckedProduct(dims)) {
-    CorruptTensor("the number of elements of " + DimsText(dims) +
-                  " is beyond 64 bits");
+    throw Corrupt("the number of elements of {} is beyond 64 bits",
+                  DimsText(dims));
   }
 }
 

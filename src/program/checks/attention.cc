@@ -1,9 +1,8 @@
 // Attention.
-#include <fmt/core.h>
-
 #include <array>
 #include <utility>
 
+#include "src/core/failure.h"
 #include "src/program/checks/families.h"
 #include "src/program/checks/predicates.h"
 
@@ -22,12 +21,12 @@ void CheckScaledDotProduct(const Call& call) {
        {std::pair(query, "a query"), std::pair(key, "a key"),
         std::pair(value, "a value")}) {
     if (tensor.dim() >= 2) continue;
-    Fail(fmt::format("has {} of shape {}, expected at least 2 dimensions", what,
-                     Text(tensor.sizes())));
+    throw InvalidArgument("has {} of shape {}, expected at least 2 dimensions",
+                          what, Text(tensor.sizes()));
   }
   if (key.size(-2) != value.size(-2)) {
-    Fail(fmt::format("has {} keys and {} values, which must be as many",
-                     key.size(-2), value.size(-2)));
+    throw InvalidArgument("has {} keys and {} values, which must be as many",
+                          key.size(-2), value.size(-2));
   }
   const at::Tensor mask = call.TensorOrUndefined("attn_mask");
   RequireOneOf(mask, "a mask", {at::kBool, at::kFloat, query.scalar_type()});

@@ -1,10 +1,9 @@
 // Convolutions: check_shape_forward and check_input_same_type_as_parameters
 // (Convolution.cpp).
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 
+#include "src/core/failure.h"
 #include "src/program/checks/families.h"
 #include "src/program/checks/predicates.h"
 
@@ -14,10 +13,10 @@ namespace {
 void RequireOneConvolvedType(const at::Tensor& input, const at::Tensor& weight,
                              const at::Tensor& bias) {
   if (input.scalar_type() != weight.scalar_type()) {
-    Fail(
-        fmt::format("convolves elements of type {} with weights of type {}, "
-                    "which must be the same",
-                    TypeText(input), TypeText(weight)));
+    throw InvalidArgument(
+        "convolves elements of type {} with weights of type {}, which must be "
+        "the same",
+        TypeText(input), TypeText(weight));
   }
   RequireTypeOf(bias, "a bias", input, "an input");
 }
@@ -37,8 +36,9 @@ void CheckConvolution(const Call& call, bool transposed) {
   const std::int64_t filters =
       transposed ? weight.size(1) * call.Int("groups", 1) : weight.size(0);
   if (bias.dim() == 1 && bias.size(0) == filters) return;
-  Fail(fmt::format("has a bias of shape {}, its weight of shape {} needs [{}]",
-                   Text(bias.sizes()), Text(weight.sizes()), filters));
+  throw InvalidArgument(
+      "has a bias of shape {}, its weight of shape {} needs [{}]",
+      Text(bias.sizes()), Text(weight.sizes()), filters);
 }
 
 void CheckForward(const Call& call) { CheckConvolution(call, false); }
@@ -54,10 +54,10 @@ void CheckTransposed(const Call& call) {
   const Sizes dilations = call.Ints("dilation", rank, 1);
   for (std::size_t i = 0; i < rank; ++i) {
     if (added[i] < std::max(strides[i], dilations[i])) continue;
-    Fail(
-        fmt::format("has output_padding {}, which is not below its stride {} "
-                    "or dilation {}",
-                    added[i], strides[i], dilations[i]));
+    throw InvalidArgument(
+        "has output_padding {}, which is not below its stride {} or dilation "
+        "{}",
+        added[i], strides[i], dilations[i]);
   }
 }
 
@@ -66,9 +66,9 @@ void CheckEither(const Call& call) {
   const at::Tensor& input = call.FirstTensor();
   const at::Tensor& weight = call.Tensor("weight");
   if (weight.dim() >= 3 && input.dim() != weight.dim()) {
-    Fail(fmt::format(
+    throw InvalidArgument(
         "has an input of shape {}, its weight of shape {} needs {} dimensions",
-        Text(input.sizes()), Text(weight.sizes()), weight.dim()));
+        Text(input.sizes()), Text(weight.sizes()), weight.dim());
   }
   CheckConvolution(call, call.Bool("transposed", false));
 }

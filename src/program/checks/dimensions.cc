@@ -1,9 +1,8 @@
 // Dimensions and other numbers that a tensor has to fit.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 
+#include "src/core/failure.h"
 #include "src/program/checks/families.h"
 #include "src/program/checks/predicates.h"
 
@@ -27,13 +26,15 @@ void CheckRoll(const Call& call) {
   const std::size_t shifts = call.Ints("shifts").size();
   const Sizes dims = call.Ints("dims");
   if (shifts == 0 || (dims.empty() ? shifts != 1 : shifts != dims.size())) {
-    Fail(fmt::format("has {} shifts for {} dimensions", shifts, dims.size()));
+    throw InvalidArgument("has {} shifts for {} dimensions", shifts,
+                          dims.size());
   }
   const std::int64_t rank = call.Tensor("self").dim();
   if (call.Tensor("self").numel() == 0) return;
   for (const std::int64_t dim : dims) {
     if (dim >= -rank && dim < rank) continue;
-    Fail(fmt::format("rolls dimension {} of a tensor of rank {}", dim, rank));
+    throw InvalidArgument("rolls dimension {} of a tensor of rank {}", dim,
+                          rank);
   }
 }
 
@@ -48,7 +49,8 @@ void CheckSoftmax(const Call& call) {
   const std::optional<at::ScalarType> type = call.DType("dtype");
   if (!type) return RequireFloats(call.FirstTensor());
   if (at::isFloatingType(*type) || at::isComplexType(*type)) return;
-  Fail("has an integer type for its result, expected a floating-point one");
+  throw InvalidArgument(
+      "has an integer type for its result, expected a floating-point one");
 }
 
 void CheckVariance(const Call& call) {
@@ -61,12 +63,12 @@ void CheckKthValue(const Call& call) {
   const at::Tensor& self = call.Tensor("self");
   CheckDim(call);
   if (self.scalar_type() == at::kBool && self.dim() > 0) {
-    Fail("has no kernel for elements of type bool");
+    throw InvalidArgument("has no kernel for elements of type bool");
   }
   const std::int64_t size =
       self.dim() == 0 ? 1 : self.size(call.Int("dim", -1));
   if (call.Int("k") >= 1 && call.Int("k") <= size) return;
-  Fail(fmt::format("asks for element {} of {}", call.Int("k"), size));
+  throw InvalidArgument("asks for element {} of {}", call.Int("k"), size);
 }
 
 /// multinomial (Distributions.cpp).
@@ -81,7 +83,7 @@ void CheckMultinomial(const Call& call) {
                                 ? std::max(samples, self.size(-1))
                                 : self.size(-1);
   if (samples <= most && self.size(-1) <= kMostCategories) return;
-  Fail(fmt::format("draws {} of {} categories", samples, self.size(-1)));
+  throw InvalidArgument("draws {} of {} categories", samples, self.size(-1));
 }
 
 /// trace (ReduceOps.cpp).
@@ -107,7 +109,7 @@ void CheckAsStrided(const Call& call) {
   const auto held = static_cast<std::int64_t>(self.storage().nbytes()) /
                     static_cast<std::int64_t>(self.itemsize());
   if (last < held) return;
-  Fail(fmt::format("reads element {} of a storage of {}", last, held));
+  throw InvalidArgument("reads element {} of a storage of {}", last, held);
 }
 
 constexpr std::array kDimensionRows = std::to_array<OperandRow>({

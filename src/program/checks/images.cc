@@ -1,10 +1,9 @@
 // Images: sampling, patches, pooling and its inverse.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
 
+#include "src/core/failure.h"
 #include "src/program/checks/families.h"
 #include "src/program/checks/predicates.h"
 
@@ -16,10 +15,10 @@ void CheckGrid(const Call& call) {
   const at::Tensor& input = call.Tensor("input");
   const at::Tensor& grid = call.Tensor("grid");
   if (input.scalar_type() != grid.scalar_type()) {
-    Fail(
-        fmt::format("samples elements of type {} at a grid of type {}, which "
-                    "must be the same",
-                    TypeText(input), TypeText(grid)));
+    throw InvalidArgument(
+        "samples elements of type {} at a grid of type {}, which must be the "
+        "same",
+        TypeText(input), TypeText(grid));
   }
   RequireFloats(input);
   RequireRank(input, "an input", 4, 5);
@@ -34,8 +33,9 @@ void CheckGrid(const Call& call) {
 void CheckChannelShuffle(const Call& call) {
   const at::Tensor& input = call.Tensor("self");
   if (input.dim() < 3) {
-    Fail(fmt::format("has an input of shape {}, expected at least 3 dimensions",
-                     Text(input.sizes())));
+    throw InvalidArgument(
+        "has an input of shape {}, expected at least 3 dimensions",
+        Text(input.sizes()));
   }
   RequireDivides(input.size(1), "channels", call.Int("groups"));
 }
@@ -51,7 +51,8 @@ void RequireWindow(const Call& call) {
   for (const auto& [name, least] : kNumbers) {
     const Sizes numbers = call.Ints(name);
     if (numbers.size() != 2) {
-      Fail(fmt::format("has {} {}, expected 2 numbers", name, Text(numbers)));
+      throw InvalidArgument("has {} {}, expected 2 numbers", name,
+                            Text(numbers));
     }
     for (const std::int64_t number : numbers) {
       RequireAtLeast(number, name, least);
@@ -85,15 +86,17 @@ void CheckCol2im(const Call& call) {
   RequireWindow(call);
   RequireRank(input, "an input", 2, 3);
   if (output.size() != 2) {
-    Fail(fmt::format("has output_size {}, expected 2 numbers", Text(output)));
+    throw InvalidArgument("has output_size {}, expected 2 numbers",
+                          Text(output));
   }
   const Sizes kernel = call.Ints("kernel_size");
   RequireDivides(input.size(-2), "rows", kernel[0] * kernel[1]);
   const std::int64_t places =
       PlacesOf(call, output[0], 0) * PlacesOf(call, output[1], 1);
   if (input.size(-1) == places) return;
-  Fail(fmt::format("has {} columns, an output of {} with windows of {} has {}",
-                   input.size(-1), Text(output), Text(kernel), places));
+  throw InvalidArgument(
+      "has {} columns, an output of {} with windows of {} has {}",
+      input.size(-1), Text(output), Text(kernel), places);
 }
 
 /// max_unpool2d and max_unpool3d (MaxUnpooling.cpp).
@@ -107,8 +110,8 @@ void CheckUnpool(const Call& call) {
   for (const std::string_view name : {"output_size", "stride", "padding"}) {
     const Sizes numbers = call.Ints(name);
     if (!call.Has(name) || numbers.size() == kRank) continue;
-    Fail(fmt::format("has {} {}, expected {} numbers", name, Text(numbers),
-                     kRank));
+    throw InvalidArgument("has {} {}, expected {} numbers", name, Text(numbers),
+                          kRank);
   }
   for (const std::int64_t stride : call.Ints("stride")) {
     RequireAtLeast(stride, "stride", 1);
@@ -130,13 +133,13 @@ void CheckMaxPool3d(const Call& call) {
   for (std::size_t i = 0; i < kRank; ++i) {
     const std::int64_t extent = dilation[i] * (kernel[i] - 1) + 1;
     if (padding[i] <= extent / 2) continue;
-    Fail(fmt::format("pads by {}, more than half of its window of {}",
-                     padding[i], extent));
+    throw InvalidArgument("pads by {}, more than half of its window of {}",
+                          padding[i], extent);
   }
   for (std::int64_t axis = input.dim() - 4; axis < input.dim(); ++axis) {
     if (input.size(axis) > 0) continue;
-    Fail(fmt::format("has an input of shape {}, expected elements",
-                     Text(input.sizes())));
+    throw InvalidArgument("has an input of shape {}, expected elements",
+                          Text(input.sizes()));
   }
 }
 
@@ -146,7 +149,7 @@ void CheckBorder(const Call& call) {
   const at::Tensor& input = call.Tensor("self");
   RequireRank(input, "an input", kRank + 1, kRank + 2);
   if (input.scalar_type() == at::kBool) {
-    Fail("has no kernel for elements of type bool");
+    throw InvalidArgument("has no kernel for elements of type bool");
   }
 }
 

@@ -1,12 +1,12 @@
 // Reading and writing at indices.
 #include <ATen/ExpandUtils.h>
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <vector>
 
+#include "src/core/failure.h"
 #include "src/program/checks/families.h"
 #include "src/program/checks/predicates.h"
 
@@ -22,14 +22,14 @@ bool IsMask(const at::Tensor& index) {
 
 void RequireIndex(const at::Tensor& index) {
   if (index.scalar_type() != at::kLong && index.scalar_type() != at::kInt) {
-    Fail(
-        fmt::format("takes elements at numbers of type {}, expected i64 or "
-                    "i32",
-                    TypeText(index)));
+    throw InvalidArgument(
+        "takes elements at numbers of type {}, expected i64 or i32",
+        TypeText(index));
   }
   if (index.dim() > 1) {
-    Fail(fmt::format("takes elements at numbers of shape {}, expected a vector",
-                     Text(index.sizes())));
+    throw InvalidArgument(
+        "takes elements at numbers of shape {}, expected a vector",
+        Text(index.sizes()));
   }
 }
 
@@ -57,8 +57,8 @@ void CheckIndexAdd(const Call& call) {
   const at::Tensor& source = call.Tensor("source");
   RequireIndex(call.Tensor("index"));
   if (self.scalar_type() != source.scalar_type()) {
-    Fail(fmt::format("adds elements of type {} to ones of type {}",
-                     TypeText(source), TypeText(self)));
+    throw InvalidArgument("adds elements of type {} to ones of type {}",
+                          TypeText(source), TypeText(self));
   }
   const std::int64_t rank = self.dim();
   std::int64_t dim = call.Int("dim");
@@ -70,11 +70,11 @@ void CheckIndexAdd(const Call& call) {
     fits = source.size(i) == wanted;
   }
   if (fits || rank == 0) return;
-  Fail(
-      fmt::format("adds a tensor of shape {} at {} places of dimension {} of "
-                  "one of shape {}",
-                  Text(source.sizes()), call.Tensor("index").numel(), dim,
-                  Text(self.sizes())));
+  throw InvalidArgument(
+      "adds a tensor of shape {} at {} places of dimension {} of one of shape "
+      "{}",
+      Text(source.sizes()), call.Tensor("index").numel(), dim,
+      Text(self.sizes()));
 }
 
 /// Indices are integers, or masks of the dimensions that they replace.
@@ -87,8 +87,9 @@ void RequireIndices(const at::Tensor& self,
     const std::int64_t taken =
         index.defined() && IsMask(index) ? index.dim() : 1;
     if (axis + taken > self.dim()) {
-      Fail(fmt::format("has indices of more than the {} dimensions of shape {}",
-                       self.dim(), Text(self.sizes())));
+      throw InvalidArgument(
+          "has indices of more than the {} dimensions of shape {}", self.dim(),
+          Text(self.sizes()));
     }
     if (index.defined() && IsMask(index)) {
       RequireShape(index, "a mask", self.sizes().slice(axis, taken));
@@ -131,14 +132,14 @@ void CheckIndexPut(const Call& call) {
                           return index.defined() && IsMask(index);
                         });
   if (self.scalar_type() != values.scalar_type() && !may_fill) {
-    Fail(fmt::format("puts elements of type {} among ones of type {}",
-                     TypeText(values), TypeText(self)));
+    throw InvalidArgument("puts elements of type {} among ones of type {}",
+                          TypeText(values), TypeText(self));
   }
   RequireIndices(self, indices);
   const auto shape = ShapeAt(self, indices);
   if (!shape || at::is_expandable_to(values.sizes(), *shape)) return;
-  Fail(fmt::format("puts a tensor of shape {} at places of shape {}",
-                   Text(values.sizes()), Text(*shape)));
+  throw InvalidArgument("puts a tensor of shape {} at places of shape {}",
+                        Text(values.sizes()), Text(*shape));
 }
 
 /// put_ and take: numbers into a flat tensor (TensorAdvancedIndexing.cpp).
@@ -155,8 +156,8 @@ void CheckTake(const Call& call) {
   const at::Tensor& index = call.Tensor("index");
   RequireOneOf(index, "an index", {at::kLong});
   if (self.numel() > 0 || index.numel() == 0) return;
-  Fail(fmt::format("takes {} elements of a tensor of shape {}", index.numel(),
-                   Text(self.sizes())));
+  throw InvalidArgument("takes {} elements of a tensor of shape {}",
+                        index.numel(), Text(self.sizes()));
 }
 
 /// check_arguments (EmbeddingBag.cpp), which CUDA does in part; indices and
@@ -197,7 +198,8 @@ void CheckBucketize(const Call& call) {
 void CheckSearchSorted(const Call& call) {
   const at::Tensor& boundaries = call.Tensor("sorted_sequence");
   if (boundaries.dim() == 0) {
-    Fail("searches in a number, expected a tensor of at least 1 dimension");
+    throw InvalidArgument(
+        "searches in a number, expected a tensor of at least 1 dimension");
   }
   const at::Tensor sorter = call.TensorOrUndefined("sorter");
   RequireOneOf(sorter, "a sorter", {at::kLong});

@@ -1,9 +1,9 @@
 // Losses against classes, and elementwise ones that broadcast less than others.
 #include <ATen/ExpandUtils.h>
-#include <fmt/core.h>
 
 #include <array>
 
+#include "src/core/failure.h"
 #include "src/program/checks/families.h"
 #include "src/program/checks/predicates.h"
 
@@ -76,16 +76,16 @@ void CheckHuberLoss(const Call& call) {
   RequireBroadcasts(call.Tensor("self"), "an input", call.Tensor("target"),
                     "a target");
   if (call.Double("delta", 1) > 0) return;
-  Fail(fmt::format("has delta {}, expected more than 0",
-                   call.Double("delta", 1)));
+  throw InvalidArgument("has delta {}, expected more than 0",
+                        call.Double("delta", 1));
 }
 
 /// multi_margin_loss_shape_check (LossMulti.h): a vector is one sample.
 void RequireSamples(const at::Tensor& input) {
   RequireRank(input, "an input", 0, 2);
   if (input.dim() == 0 || input.size(-1) > 0) return;
-  Fail(fmt::format("has an input of shape {}, expected classes",
-                   Text(input.sizes())));
+  throw InvalidArgument("has an input of shape {}, expected classes",
+                        Text(input.sizes()));
 }
 
 void CheckMultiMargin(const Call& call) {
@@ -102,7 +102,7 @@ void CheckMultiMargin(const Call& call) {
   RequireElements(weight, "a weight", input.dim() == 0 ? 1 : input.size(-1));
   const double power = call.Has("p") ? call.Scalar("p").toDouble() : 1;
   if (power == 1 || power == 2) return;
-  Fail(fmt::format("has power {}, expected 1 or 2", power));
+  throw InvalidArgument("has power {}, expected 1 or 2", power);
 }
 
 void CheckMultilabelMargin(const Call& call) {
@@ -131,16 +131,16 @@ void CheckCtcLoss(const Call& call) {
     if (at::isIntegralType(lengths.scalar_type(), /*includeBool=*/false)) {
       continue;
     }
-    Fail(fmt::format("has {} of type {}, expected integers", name,
-                     TypeText(lengths)));
+    throw InvalidArgument("has {} of type {}, expected integers", name,
+                          TypeText(lengths));
   }
   if (input.dim() == 3 && targets.dim() == 2) {
     RequireShape(targets, "targets", {batch, targets.size(1)});
   }
   const std::int64_t blank = call.Int("blank", 0);
   if (blank >= 0 && blank < input.size(-1)) return;
-  Fail(
-      fmt::format("has blank {}, there are {} classes", blank, input.size(-1)));
+  throw InvalidArgument("has blank {}, there are {} classes", blank,
+                        input.size(-1));
 }
 
 constexpr std::array kLossRows = std::to_array<OperandRow>({

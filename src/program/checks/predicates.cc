@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
-#include "foretell/error.h"
 #include "foretell/program.h"
+#include "src/core/failure.h"
 
 namespace foretell::checks {
 namespace {
@@ -70,10 +70,6 @@ bool IsHeld(at::ScalarType type, const at::Scalar& value) {
 
 }  // namespace
 
-void Fail(const std::string& message) {
-  throw Error(ErrorCode::kInvalidArgument, message);
-}
-
 std::string Text(at::IntArrayRef sizes) {
   return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ","));
 }
@@ -85,15 +81,15 @@ std::string TypeText(const at::Tensor& tensor) {
 void RequireShape(const at::Tensor& tensor, std::string_view what,
                   at::IntArrayRef expected) {
   if (!tensor.defined() || tensor.sizes().equals(expected)) return;
-  Fail(fmt::format("has {} of shape {}, expected {}", what,
-                   Text(tensor.sizes()), Text(expected)));
+  throw InvalidArgument("has {} of shape {}, expected {}", what,
+                        Text(tensor.sizes()), Text(expected));
 }
 
 void RequireExpands(const at::Tensor& tensor, std::string_view what,
                     at::IntArrayRef shape) {
   if (!tensor.defined() || at::is_expandable_to(tensor.sizes(), shape)) return;
-  Fail(fmt::format("has {} of shape {}, which does not expand to {}", what,
-                   Text(tensor.sizes()), Text(shape)));
+  throw InvalidArgument("has {} of shape {}, which does not expand to {}", what,
+                        Text(tensor.sizes()), Text(shape));
 }
 
 void RequireBroadcasts(const at::Tensor& tensor, std::string_view what,
@@ -102,17 +98,16 @@ void RequireBroadcasts(const at::Tensor& tensor, std::string_view what,
       at::are_expandable(tensor.sizes(), other.sizes())) {
     return;
   }
-  Fail(
-      fmt::format("has {} of shape {} and {} of shape {}, which have no "
-                  "common shape",
-                  what, Text(tensor.sizes()), other_what, Text(other.sizes())));
+  throw InvalidArgument(
+      "has {} of shape {} and {} of shape {}, which have no common shape", what,
+      Text(tensor.sizes()), other_what, Text(other.sizes()));
 }
 
 void RequireElements(const at::Tensor& tensor, std::string_view what,
                      std::int64_t expected) {
   if (!tensor.defined() || tensor.numel() == expected) return;
-  Fail(fmt::format("has {} of shape {}, expected {} elements", what,
-                   Text(tensor.sizes()), expected));
+  throw InvalidArgument("has {} of shape {}, expected {} elements", what,
+                        Text(tensor.sizes()), expected);
 }
 
 void RequireRank(const at::Tensor& tensor, std::string_view what,
@@ -120,10 +115,10 @@ void RequireRank(const at::Tensor& tensor, std::string_view what,
   if (!tensor.defined() || (tensor.dim() >= least && tensor.dim() <= most)) {
     return;
   }
-  Fail(fmt::format("has {} of shape {}, expected {} dimensions", what,
-                   Text(tensor.sizes()),
-                   least == most ? fmt::format("{}", least)
-                                 : fmt::format("{} to {}", least, most)));
+  throw InvalidArgument("has {} of shape {}, expected {} dimensions", what,
+                        Text(tensor.sizes()),
+                        least == most ? fmt::format("{}", least)
+                                      : fmt::format("{} to {}", least, most));
 }
 
 void RequireOneOf(const at::Tensor& tensor, std::string_view what,
@@ -134,8 +129,8 @@ void RequireOneOf(const at::Tensor& tensor, std::string_view what,
   }
   std::vector<std::string_view> names;
   for (const at::ScalarType type : types) names.push_back(NameOf(type));
-  Fail(fmt::format("has {} of type {}, expected {}", what, TypeText(tensor),
-                   fmt::join(names, " or ")));
+  throw InvalidArgument("has {} of type {}, expected {}", what,
+                        TypeText(tensor), fmt::join(names, " or "));
 }
 
 void RequireTypeOf(const at::Tensor& tensor, std::string_view what,
@@ -144,41 +139,40 @@ void RequireTypeOf(const at::Tensor& tensor, std::string_view what,
       tensor.scalar_type() == other.scalar_type()) {
     return;
   }
-  Fail(
-      fmt::format("has {} of type {} and {} of type {}, which must be the "
-                  "same",
-                  what, TypeText(tensor), other_what, TypeText(other)));
+  throw InvalidArgument(
+      "has {} of type {} and {} of type {}, which must be the same", what,
+      TypeText(tensor), other_what, TypeText(other));
 }
 
 void RequireFloats(const at::Tensor& tensor) {
   const at::ScalarType type = tensor.scalar_type();
   if (at::isFloatingType(type) || at::isComplexType(type)) return;
   if (tensor.numel() == 0) return;
-  Fail(
-      fmt::format("has no kernel for elements of type {}, only for "
-                  "floating-point ones",
-                  NameOf(type)));
+  throw InvalidArgument(
+      "has no kernel for elements of type {}, only for floating-point ones",
+      NameOf(type));
 }
 
 void RequireHolds(const at::Tensor& tensor, const at::Scalar& value) {
   if (IsHeld(tensor.scalar_type(), value)) return;
-  Fail(fmt::format("writes {} into elements of type {}, which do not hold it",
-                   value.isComplex() ? "a complex number"
-                                     : fmt::format("{}", value.toDouble()),
-                   TypeText(tensor)));
+  throw InvalidArgument(
+      "writes {} into elements of type {}, which do not hold it",
+      value.isComplex() ? "a complex number"
+                        : fmt::format("{}", value.toDouble()),
+      TypeText(tensor));
 }
 
 void RequireAtLeast(std::int64_t number, std::string_view what,
                     std::int64_t least) {
   if (number >= least) return;
-  Fail(fmt::format("has {} {}, expected at least {}", what, number, least));
+  throw InvalidArgument("has {} {}, expected at least {}", what, number, least);
 }
 
 void RequireAll(const Call& call, std::string_view name, std::size_t rank,
                 std::int64_t least) {
   if (call.Has(name) && call.Ints(name).empty()) {
-    Fail(fmt::format("has an empty list for {}, expected 1 or {} numbers", name,
-                     rank));
+    throw InvalidArgument("has an empty list for {}, expected 1 or {} numbers",
+                          name, rank);
   }
   for (const std::int64_t number : call.Ints(name, rank, least)) {
     RequireAtLeast(number, name, least);
@@ -188,15 +182,15 @@ void RequireAll(const Call& call, std::string_view name, std::size_t rank,
 void RequireDivides(std::int64_t number, std::string_view what,
                     std::int64_t groups) {
   if (groups > 0 && number % groups == 0) return;
-  Fail(fmt::format("has {} {}, which do not divide into {} groups", number,
-                   what, groups));
+  throw InvalidArgument("has {} {}, which do not divide into {} groups", number,
+                        what, groups);
 }
 
 void RequireDim(std::int64_t dim, std::int64_t rank) {
   const std::int64_t end = std::max<std::int64_t>(rank, 1);
   if (dim >= -end && dim < end) return;
-  Fail(fmt::format("works along dimension {} of a tensor of rank {}", dim,
-                   rank));
+  throw InvalidArgument("works along dimension {} of a tensor of rank {}", dim,
+                        rank);
 }
 
 void RequireDims(const Sizes& dims, std::int64_t rank) {
@@ -206,7 +200,8 @@ void RequireDims(const Sizes& dims, std::int64_t rank) {
     const std::int64_t place =
         dim < 0 ? dim + std::max<std::int64_t>(rank, 1) : dim;
     if (std::ranges::find(seen, place) != seen.end()) {
-      Fail(fmt::format("names dimension {} twice, among {}", dim, Text(dims)));
+      throw InvalidArgument("names dimension {} twice, among {}", dim,
+                            Text(dims));
     }
     seen.push_back(place);
   }

@@ -17,7 +17,6 @@ namespace foretell::checks {
 using meta::Call;
 using meta::Sizes;
 
-[[noreturn]] void Fail(const std::string& message);
 /// "[2,3]".
 std::string Text(at::IntArrayRef sizes);
 /// "f32".

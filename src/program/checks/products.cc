@@ -1,12 +1,12 @@
 // Products and what is added to them.
 #include <ATen/ExpandUtils.h>
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
+#include "src/core/failure.h"
 #include "src/program/checks/families.h"
 #include "src/program/checks/predicates.h"
 
@@ -122,14 +122,16 @@ void CheckCdist(const Call& call) {
     RequireTypeOf(left, "x1", right, "x2");
   }
   if (call.Double("p", 2) < 0) {
-    Fail(fmt::format("has norm {}, expected at least 0", call.Double("p", 2)));
+    throw InvalidArgument("has norm {}, expected at least 0",
+                          call.Double("p", 2));
   }
   if (left.dim() < 2 || right.dim() < 2) return;
   const at::IntArrayRef batch = left.sizes().slice(0, left.dim() - 2);
   const at::IntArrayRef other = right.sizes().slice(0, right.dim() - 2);
   if (at::are_expandable(batch, other)) return;
-  Fail(fmt::format("has batches of shape {} and {}, which have no common shape",
-                   Text(batch), Text(other)));
+  throw InvalidArgument(
+      "has batches of shape {} and {}, which have no common shape", Text(batch),
+      Text(other));
 }
 
 /// conv_tbc (ConvolutionTBC.cpp).
@@ -149,7 +151,8 @@ void CheckWeightNorm(const Call& call) {
   RequireFloats(call.Tensor("v"));
   RequireTypeOf(call.Tensor("v"), "v", call.Tensor("g"), "g");
   if (call.Tensor("v").dim() == 0) {
-    Fail("normalizes a number, expected a tensor of at least 1 dimension");
+    throw InvalidArgument(
+        "normalizes a number, expected a tensor of at least 1 dimension");
   }
 }
 

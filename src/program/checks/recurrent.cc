@@ -1,11 +1,10 @@
 // Recurrent layers and cells. Where the CPU multiplies what fits by chance,
 // cuDNN compares all shapes: check_attributes and check_expected_hidden_sizes
 // (RNN.cpp, cudnn/RNN.cpp).
-#include <fmt/core.h>
-
 #include <array>
 #include <vector>
 
+#include "src/core/failure.h"
 #include "src/program/checks/families.h"
 #include "src/program/checks/predicates.h"
 
@@ -25,7 +24,7 @@ std::vector<at::Tensor> StatesOf(const Call& call) {
   if (!call.IsList("hx")) return {call.Tensor("hx")};
   std::vector<at::Tensor> states = call.TensorList("hx");
   if (states.size() == 2) return states;
-  Fail(fmt::format("has {} states, expected 2", states.size()));
+  throw InvalidArgument("has {} states, expected 2", states.size());
 }
 
 /// cuDNN reads the elements of a weight, regardless of its other dimensions.
@@ -60,8 +59,8 @@ void RequireAllWeights(const Call& call, LayerSizes sizes) {
       (has_biases ? 4 : 2) + (sizes.output == sizes.hidden ? 0 : 1);
   const std::int64_t wanted = layers * directions * each;
   if (static_cast<std::int64_t>(weights.size()) != wanted) {
-    Fail(fmt::format("has {} weights, {} layers in {} directions need {}",
-                     weights.size(), layers, directions, wanted));
+    throw InvalidArgument("has {} weights, {} layers in {} directions need {}",
+                          weights.size(), layers, directions, wanted);
   }
   const at::Tensor* next = weights.data();
   for (std::int64_t i = 0; i < layers * directions; ++i, next += each) {

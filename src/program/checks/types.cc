@@ -1,8 +1,7 @@
 // Element types without a kernel: only those that neither the CPU nor CUDA has.
-#include <fmt/core.h>
-
 #include <array>
 
+#include "src/core/failure.h"
 #include "src/program/checks/families.h"
 #include "src/program/checks/predicates.h"
 
@@ -25,17 +24,16 @@ void CheckIntegers(const Call& call) {
   for (const at::Tensor& tensor : call.ReadTensors()) {
     const at::ScalarType type = tensor.scalar_type();
     if (at::isIntegralType(type, /*includeBool=*/true)) continue;
-    Fail(
-        fmt::format("combines bits of elements of type {}, expected "
-                    "integers",
-                    TypeText(tensor)));
+    throw InvalidArgument(
+        "combines bits of elements of type {}, expected integers",
+        TypeText(tensor));
   }
 }
 
 void CheckNotFlags(const Call& call) {
   for (const at::Tensor& tensor : call.ReadTensors()) {
     if (tensor.scalar_type() != at::kBool) continue;
-    Fail("has no kernel for elements of type bool");
+    throw InvalidArgument("has no kernel for elements of type bool");
   }
 }
 
@@ -64,7 +62,8 @@ void CheckGelu(const Call& call) {
   const std::string word =
       call.Has("approximate") ? call.Word("approximate") : "none";
   if (word == "none" || word == "tanh") return;
-  Fail(fmt::format("has approximate '{}', expected 'none' or 'tanh'", word));
+  throw InvalidArgument("has approximate '{}', expected 'none' or 'tanh'",
+                        word);
 }
 
 constexpr std::array kTypeRows = std::to_array<OperandRow>({

@@ -15,12 +15,8 @@
 
 #include "src/program/meta/attention.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-
-#include <ATen/ops/_scaled_dot_product_efficient_attention.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/pad.h>
 
 #include <cmath>
 

@@ -6,17 +6,7 @@
 //   since 2.5    the same, 16-bit operands being cast to FP32 first
 //                (aten/src/ATen/native/transformers/attention.cpp)
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/_scaled_dot_product_attention_math.h>
-#include <ATen/ops/add.h>
-#include <ATen/ops/dropout.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/repeat_interleave.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/tril.h>
-#include <ATen/ops/where.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <limits>

@@ -9,7 +9,7 @@
 #include "src/program/meta/families.h"
 #include "src/program/meta/shapes.h"
 
-#include <ATen/ops/convolution.h>
+#include <ATen/ATen.h>
 
 namespace foretell::meta {
 namespace {

@@ -1,8 +1,6 @@
 // Dropout as CUDA fuses it: one mask byte per element is saved.
 
-#include <ATen/ops/mul.h>
-#include <ATen/ops/native_dropout.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include "src/program/meta/families.h"
 #include "src/program/meta/shapes.h"

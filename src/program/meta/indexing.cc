@@ -1,6 +1,6 @@
 // Selections along an axis and rearrangements of elements.
 
-#include <ATen/ops/roll.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 

@@ -1,8 +1,6 @@
 // Matrix products and factorisations that LibTorch leaves out on meta.
 
-#include <ATen/ops/addcmul.h>
-#include <ATen/ops/einsum.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <optional>

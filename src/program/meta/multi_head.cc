@@ -14,17 +14,7 @@
 //
 // The weights are [3 * width, width] and [width, width].
 
-#include <ATen/ops/_addmm_activation.h>
-#include <ATen/ops/_masked_softmax.h>
-#include <ATen/ops/_softmax.h>
-#include <ATen/ops/_transform_bias_rescale_qkv.h>
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/bmm.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/layer_norm.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ATen.h>
 
 #include "src/program/meta/attention.h"
 #include "src/program/meta/families.h"

@@ -6,10 +6,7 @@
 // their fused kernels. Weights are assumed to lie in one buffer already
 // (nn::RNNBase::flatten_parameters), so no copy of them is made.
 
-#include <ATen/ops/_cudnn_rnn.h>
-#include <ATen/ops/_thnn_fused_gru_cell.h>
-#include <ATen/ops/_thnn_fused_lstm_cell.h>
-#include <ATen/ops/matmul.h>
+#include <ATen/ATen.h>
 
 #include "src/program/meta/cudnn_rnn.h"
 #include "src/program/meta/families.h"

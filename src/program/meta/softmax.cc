@@ -2,8 +2,7 @@
 // input lives on the way (ATen/native/SoftMax.cpp, LibTorch 2.13). Of bfloat16
 // there is one on CUDA, too.
 
-#include <ATen/ops/_log_softmax.h>
-#include <ATen/ops/_softmax.h>
+#include <ATen/ATen.h>
 
 #include <optional>
 

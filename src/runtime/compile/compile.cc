@@ -2,11 +2,16 @@
 
 #include "src/runtime/compile/decompose.h"
 #include "src/runtime/compile/fuse.h"
+#include "src/runtime/compile/partition.h"
+#include "src/runtime/compile/saved_results.h"
 
 namespace foretell::runtime {
 
 OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec) {
-  return Fuse(Decompose(graph, spec));
+  if (graph.info().mode == Mode::kInference) {
+    return Fuse(Decompose(graph, spec));
+  }
+  return Fuse(Partition(Decompose(ExposeSaved(graph), spec)));
 }
 
 }  // namespace foretell::runtime

@@ -83,6 +83,10 @@ class Decomposer {
     if (node.phase == Phase::kOptimizer) return emitter_.Copy(node, true);
     if (DecomposeNorm(emitter_, node)) return;
     if (AddBiased(node) || AddMean(node) || AddDropout(node)) return;
+    if (AddPool(node) || AddPoolBackward(node) || AddReluBackward(node) ||
+        AddCopied(node)) {
+      return;
+    }
     if (!StaysWhole(node)) return AddCalls(node);
     if (IsInPlace(graph_, node)) return AddInPlace(node);
     if (IsPlain(node)) return emitter_.CopyFunctional(node, node.target);
@@ -100,11 +104,42 @@ class Decomposer {
   }
 
   void AddCalls(const Node& node) {
-    for (const Node& call : node.calls) Add(call);
+    for (const Node& call : node.calls) {
+      EmitUnmade(call);
+      Add(call);
+    }
     // What no call produced.
     for (const ValueId id : node.outputs) {
       if (emitter_.Now(id) == kNone) return emitter_.Copy(node, false);
     }
+  }
+
+  /// Operands of a call that no call made: allocated there.
+  void EmitUnmade(const Node& call) {
+    for (const ValueId id : call.inputs) {
+      if (emitter_.Now(id) != kNone) continue;
+      emitter_.Set(id, emitter_.Emit("empty", {}, graph_.value(id).type));
+    }
+  }
+
+  /// An activation in place of which autograd copied the operand before: the
+  /// copy is the operand.
+  bool AddCopied(const Node& node) {
+    if (!node.target.ends_with('_') || node.outputs.size() != 2 ||
+        node.inputs.size() != 1 ||
+        !SharesStorage(graph_, node.inputs[0], node.outputs[0]) ||
+        graph_.value(node.outputs[1]).type !=
+            graph_.value(node.inputs[0]).type) {
+      return false;
+    }
+    const ValueId before = emitter_.Now(node.inputs[0]);
+    emitter_.Set(node.outputs[1], before);
+    emitter_.Set(
+        node.outputs[0],
+        emitter_.Emit(node.target.substr(0, node.target.size() - 1), {before},
+                      graph_.value(node.outputs[0]).type, node.attributes));
+    emitter_.Set(node.inputs[0], emitter_.Now(node.outputs[0]));
+    return true;
   }
 
   void AddInPlace(const Node& node) {
@@ -147,7 +182,8 @@ class Decomposer {
 
   bool AddDropout(const Node& node) {
     if (node.kind != OpKind::kDropout || node.inputs.empty() ||
-        !FlagOf(node, "train", true) || node.outputs.empty() ||
+        node.phase != Phase::kForward || !FlagOf(node, "train", true) ||
+        node.outputs.empty() ||
         SharesStorage(graph_, node.inputs[0], node.outputs[0])) {
       return false;
     }
@@ -162,6 +198,47 @@ class Decomposer {
                  emitter_.Emit("mul", {emitter_.Now(node.inputs[0]), kept},
                                std::move(type)));
     if (node.outputs.size() > 1) emitter_.Set(node.outputs[1], kept);
+    return true;
+  }
+
+  /// Keeps offsets inside a window, of a byte each, and makes indices of them
+  /// in the backward pass (_low_memory_max_pool_with_offsets).
+  bool AddPool(const Node& node) {
+    if (node.kind != OpKind::kMaxPool || node.outputs.size() != 2) return false;
+    const TensorType& indices = graph_.value(node.outputs[1]).type;
+    const std::vector<ValueId> results = emitter_.EmitAll(
+        node.target, {emitter_.Now(node.inputs[0])},
+        {graph_.value(node.outputs[0]).type, {DType::kI8, indices.shape}},
+        node.attributes);
+    emitter_.Set(node.outputs[0], results[0]);
+    emitter_.Set(node.outputs[1], emitter_.Emit("to", {results[1]}, indices));
+    return true;
+  }
+
+  /// A scatter of the gradient (grad, self, indices), which does not read what
+  /// was pooled.
+  bool AddPoolBackward(const Node& node) {
+    if (node.target != "max_pool2d_with_indices_backward") return false;
+    emitter_.Set(
+        node.outputs[0],
+        emitter_.Emit(
+            node.target,
+            {emitter_.Now(node.inputs[0]), emitter_.Now(node.inputs[2])},
+            graph_.value(node.outputs[0]).type, node.attributes));
+    return true;
+  }
+
+  /// where(output <= threshold, 0, gradient): a byte per element is kept where
+  /// nothing else needs the output.
+  bool AddReluBackward(const Node& node) {
+    if (node.target != "threshold_backward") return false;
+    TensorType mask = graph_.value(node.inputs[1]).type;
+    mask.dtype = DType::kBool;
+    const ValueId is_zero =
+        emitter_.Emit("le", {emitter_.Now(node.inputs[1])}, std::move(mask));
+    emitter_.Set(node.outputs[0],
+                 emitter_.Emit("where", {is_zero, emitter_.Now(node.inputs[0])},
+                               graph_.value(node.outputs[0]).type));
     return true;
   }
 

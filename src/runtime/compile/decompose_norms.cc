@@ -106,6 +106,20 @@ void Apply(NormWriter& writer, ValueId x, ValueId mean, ValueId rstd,
   writer.Result(0, "to", {y});
 }
 
+/// Mean and rstd, if the backward operator reads them.
+void Keep(NormWriter& writer, ValueId mean, ValueId rstd) {
+  const std::vector<ValueId>& results = writer.node().outputs;
+  if (results.size() < 3) return;
+  PrimitiveEmitter& emitter = writer.emitter();
+  const auto keep = [&emitter](ValueId result, ValueId made) {
+    const TensorType& type = emitter.graph().value(result).type;
+    emitter.Set(result,
+                emitter.TypeOf(made) == type ? made : emitter.View(made, type));
+  };
+  keep(results[1], mean);
+  keep(results[2], rstd);
+}
+
 void LayerNorm(NormWriter& writer) {
   const ValueId x = writer.Input(0);
   const Shape shape = writer.ShapeOf(x);
@@ -115,9 +129,7 @@ void LayerNorm(NormWriter& writer) {
       writer.Moments(x, LastDims(shape, count));
   const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
   Apply(writer, x, moments[1], rstd, 1);
-  if (writer.node().outputs.size() < 3) return;
-  writer.emitter().Set(writer.node().outputs[1], moments[1]);
-  writer.emitter().Set(writer.node().outputs[2], rstd);
+  Keep(writer, moments[1], rstd);
 }
 
 void RmsNorm(NormWriter& writer) {
@@ -150,6 +162,7 @@ void GroupNorm(NormWriter& writer) {
       writer.Moments(emitter.View(x, type), {2});
   const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
   Apply(writer, x, moments[1], rstd, 1);
+  Keep(writer, moments[1], rstd);
 }
 
 /// input, weight, bias, running_mean, running_var.
@@ -165,6 +178,7 @@ void BatchNorm(NormWriter& writer) {
   const std::vector<ValueId> moments = writer.Moments(x, ChannelDims(shape));
   const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
   Apply(writer, x, moments[1], rstd, 1);
+  Keep(writer, moments[1], rstd);
   for (std::size_t i = kMean; i < std::min(writer.Count(), kVariance + 1);
        ++i) {
     writer.emitter().EmitInto(writer.Input(i), "lerp_",

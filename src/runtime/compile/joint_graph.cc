@@ -37,6 +37,7 @@ constexpr auto kRecomputableKinds =
                            OpKind::kView,
                            OpKind::kCopy,
                            OpKind::kCast,
+                           OpKind::kDropout,
                            OpKind::kFill});
 
 constexpr auto kProductKinds = std::to_array<OpKind>(
@@ -154,9 +155,13 @@ class JointWriter {
   void AddNode(NodeId id) {
     const Node& node = graph_.node(id);
     JointNode made{.node = id, .traits = TraitsOf(node)};
+    const bool is_first = node.phase == Phase::kBackward && !has_begun_;
+    has_begun_ = has_begun_ || is_first;
+    made.in_backward = is_first;
     for (const ValueId input : node.inputs) {
       const std::int32_t place = joint_.place_of[Place(input)];
-      if (place != kNone) made.inputs.push_back(place);
+      // The first gradient has the loss's type and reads nothing of it.
+      if (place != kNone && !is_first) made.inputs.push_back(place);
     }
     std::ranges::sort(made.inputs);
     const auto repeated = std::ranges::unique(made.inputs);
@@ -164,10 +169,41 @@ class JointWriter {
     for (const ValueId output : node.outputs) {
       made.bytes += graph_.value(output).type.Bytes();
     }
+    if (const std::int32_t same = FindSame(node, made); same != kNone) {
+      joint_.place_of[Place(node.outputs.front())] = same;
+      return;
+    }
     if (node.outputs.size() == 1) made.value = node.outputs.front();
     const ValueId only = made.value;
     const std::int32_t place = Add(std::move(made), only);
     if (only == kNone) AddItems(id, place);
+  }
+
+  /// An earlier operator of one result that computes the same
+  /// (fx_graph_cse), or kNone.
+  std::int32_t FindSame(const Node& node, const JointNode& made) const {
+    if (node.outputs.size() != 1 || made.inputs.empty() || made.in_backward ||
+        !made.traits.is_fusible || made.traits.is_random) {
+      return kNone;
+    }
+    const auto place_of = [this](ValueId id) {
+      return joint_.place_of[Place(id)];
+    };
+    for (const std::int32_t user :
+         joint_.nodes[Place(made.inputs.back())].users) {
+      const JointNode& other = joint_.nodes[Place(user)];
+      const Node& earlier = graph_.node(other.node);
+      if (other.value != kNone && earlier.outputs.size() == 1 &&
+          earlier.target == node.target &&
+          earlier.attributes == node.attributes &&
+          graph_.value(other.value).type ==
+              graph_.value(node.outputs.front()).type &&
+          std::ranges::equal(earlier.inputs, node.inputs, {}, place_of,
+                             place_of)) {
+        return user;
+      }
+    }
+    return kNone;
   }
 
   void AddItems(NodeId id, std::int32_t tuple) {
@@ -206,11 +242,9 @@ class JointWriter {
 
   /// The backward pass begins with the gradient of the loss.
   void MarkPasses() {
-    bool has_begun = false;
     for (JointNode& node : joint_.nodes) {
-      const bool is_first = IsBackward(node) && !has_begun;
-      has_begun = has_begun || is_first;
-      node.in_backward = is_first || HasInput(node, &JointNode::in_backward);
+      node.in_backward =
+          node.in_backward || HasInput(node, &JointNode::in_backward);
     }
     for (auto node = joint_.nodes.rbegin(); node != joint_.nodes.rend();
          ++node) {
@@ -250,6 +284,7 @@ class JointWriter {
   const OperatorGraph& graph_;
   JointGraph joint_;
   std::vector<bool> is_live_;  ///< By node of the step.
+  bool has_begun_ = false;     ///< The backward pass.
 };
 
 }  // namespace

@@ -1,7 +1,11 @@
 #include "src/runtime/compile/min_cut.h"
 
+// GCC 12 takes an optional of Boost's edge iterator for uninitialized.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
+#pragma GCC diagnostic pop
 
 #include <cstddef>
 

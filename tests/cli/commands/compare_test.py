@@ -90,6 +90,30 @@ class Compare(unittest.TestCase):
         latencies = [one["latency_ms"] for one in result["devices"]]
         self.assertEqual(latencies, sorted(latencies))
 
+    def test_runtimes_are_compared_with_eager(self):
+        outcome = run("compare", ONNX, "--batch", "8", "--json", "--devices", "a30",
+                      "--runtimes", "eager,tensorrt,tensorrt,int8")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        (result,) = json.loads(outcome.stdout)["results"]
+        rows = result["runtimes"]
+        self.assertEqual([one["runtime"] for one in rows],
+                         ["eager", "tensorrt", "tensorrt,int8"])
+        self.assertEqual(rows[0]["speed_up"], 1)
+        self.assertGreater(rows[1]["speed_up"], 1)
+        self.assertAlmostEqual(rows[2]["speed_up"],
+                               rows[0]["latency_ms"] / rows[2]["latency_ms"], places=3)
+        for row, runtime in zip(rows, ("eager", "tensorrt")):
+            (same,) = predict_json(ONNX, "--batch", "8", "--device", "a30",
+                                   "--runtime", runtime)["results"]
+            self.assertEqual(row["latency_ms"], same["latency"]["ms"])
+
+    def test_a_runtime_that_cannot_run_the_step_is_named(self):
+        outcome = run("compare", ONNX, "--batch", "8", "--mode", "training",
+                      "--runtimes", "eager,tensorrt", "--devices", "a30")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        self.assertIn("not possible: tensorrt: --runtime tensorrt: an engine does not "
+                      "train", outcome.stdout)
+
     def test_status_1_where_no_device_holds_it(self):
         outcome = run("compare", ONNX, "--batch", "100000", "--devices", "a30,a40")
         self.assertEqual(outcome.returncode, DOES_NOT_FIT)

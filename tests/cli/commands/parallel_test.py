@@ -122,7 +122,6 @@ class Parallel(unittest.TestCase):
                 (("--parallel", "pp:2", "--accumulate", "2"), "pp:2: gradients"),
                 (("--parallel", "pp:64"), "expected at least 64 stages"),
                 (("--parallel", "ddp:1"), "--parallel 'ddp:1': expected ddp:N"),
-                (("--parallel", "fsdp:2", "--accumulate", "2"), "fsdp:2: gradients"),
                 (("--parallel", "fsdp:2", "--torch", "1.13"), "fsdp:2: gradients"),
                 (("--parallel", "fsdp:2,blocks=no.*"), "no block 'no.*'"),
                 (("--parallel", "ddp:2", "--mode", "inference"),

@@ -1,8 +1,7 @@
 #include "datasets/zoo/stochastic_depth.h"
 
+#include <ATen/ATen.h>
 #include <ATen/Context.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 namespace foretell::zoo {

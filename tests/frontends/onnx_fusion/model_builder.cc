@@ -1,11 +1,8 @@
 #include "tests/frontends/onnx_fusion/model_builder.h"
 
+#include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/rand.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/tensor.h>
 
 #include <utility>
 #include <variant>

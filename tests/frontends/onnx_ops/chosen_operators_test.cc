@@ -1,8 +1,6 @@
 // What is predicted is eager PyTorch, so that a node has to become the ATen
 // operators that eager code calls.
-#include <ATen/ops/ones.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

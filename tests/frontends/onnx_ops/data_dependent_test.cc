@@ -1,8 +1,6 @@
 // What depends on data runs on the CPU and is refused by name in a trace
 // without arithmetic.
-#include <ATen/ops/equal.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

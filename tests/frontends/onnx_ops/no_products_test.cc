@@ -1,10 +1,6 @@
 // Operators that multiply no matrices and convolve nothing, however a lowering
 // may compute them: eager PyTorch spends no multiply-accumulate on them.
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

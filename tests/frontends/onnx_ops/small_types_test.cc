@@ -1,8 +1,6 @@
 #include "frontends/onnx/ops/small_types.h"
 
-#include <ATen/ops/equal.h>
-#include <ATen/ops/signbit.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,8 +1,6 @@
 #include "frontends/onnx/ops/type_support.h"
 
-#include <ATen/ops/argsort.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -27,6 +27,8 @@ from torch._functorch.aot_autograd import aot_function
 from torch._inductor import config as inductor_config
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.fx_passes.joint_graph import joint_graph_passes
+from torch._guards import detect_fake_mode
+from torch._inductor.virtualized import V
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 _DTYPES = {
@@ -84,7 +86,7 @@ class Step:
             self.sources[name] = (role, _DTYPES[dtype], ints, strides)
             return
         if line.startswith("output "):
-            self.outputs += re.findall(r"%(\S+)", line)
+            self.outputs += re.findall(r"%([^\s,]+)", line)
         node = _NODE.match(line)
         if node is None:
             return
@@ -139,10 +141,13 @@ def _call(operator, values):
     attributes.pop("autocast", None)
     if "device" not in attributes and not operands:
         attributes["device"] = torch.device("cuda:0")
-    for name in packet.overloads():
-        if "out" in name.split("_"):
-            continue
-        overload = getattr(packet, name)
+    overloads = [getattr(packet, name) for name in packet.overloads()
+                 if "out" not in name.split("_")]
+    # A number may stand for a tensor, but not where an overload has a number.
+    overloads.sort(key=lambda overload: sum(
+        "Tensor" in str(argument.type) and argument.name in attributes
+        for argument in overload._schema.arguments))
+    for overload in overloads:
         bound = _bind(overload._schema, operands, attributes)
         if bound is not None:
             return overload(**bound)
@@ -185,7 +190,8 @@ class Partition:
 
     def __call__(self, joint, inputs, *, num_fwd_outputs, **_):
         # Folding computes constants on the device, which there is none of.
-        with inductor_config.patch(joint_graph_constant_folding=False):
+        with (inductor_config.patch(joint_graph_constant_folding=False),
+              V.set_fake_mode(detect_fake_mode(inputs))):
             joint_graph_passes(joint)
         self.joint = joint
         self.forward, self.backward = (

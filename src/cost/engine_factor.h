@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+
+#include "foretell/device.h"
+#include "foretell/graph.h"
+
+namespace foretell::cost {
+
+/// What the factor of an engine depends on, apart from the device.
+struct EngineTraits {
+  bool int8 = false;
+  bool sparse = false;
+  bool groups = false;  ///< Has convolutions in groups, as depthwise ones.
+};
+
+/// Those of a graph that TensorRT runs; empty for any other runtime.
+std::optional<EngineTraits> EngineTraitsOf(const OperatorGraph& graph);
+
+/// How much longer the kernels of an engine take than PyTorch's rules say that
+/// such kernels do: data/tensorrt.json, from published latencies.
+double EngineFactor(const EngineTraits& engine, const DeviceSpec& device);
+
+}  // namespace foretell::cost

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "foretell/graph.h"
+
+namespace foretell::parallel {
+
+/// `graph`, the step of one batch as ShardParameters made it, with gradients of
+/// `batches` >= 1 batches added up before the optimizer reads them. Every batch
+/// gathers, reduces and scatters; from the second on, what it scattered is
+/// added to the shards of the first.
+///
+/// Throws Error(kUnsupported) as AddBatches.
+OperatorGraph AccumulateShards(const OperatorGraph& graph, int batches);
+
+}  // namespace foretell::parallel

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "foretell/runtime.h"
+#include "src/runtime/onnxruntime/draft.h"
+
+namespace foretell::runtime::ort {
+
+/// Computes what depends on initializers only, when the session is created.
+/// Without `all`, only what exporters compute: transposed weights.
+void FoldConstants(Draft& draft, bool all);
+
+/// Writes operators of PyTorch that ONNX lacks, or the CUDA provider at
+/// `level`, as the operators that they consist of.
+void Decompose(Draft& draft, OrtLevel level);
+
+/// Keeps attention as one kernel, with its projections in one product.
+void FuseAttention(Draft& draft);
+
+/// Folds batch norms, and products and sums by channel, into convolutions.
+void FuseConvolutions(Draft& draft);
+
+/// Lets products read transposed operands and scale their results.
+void FuseProducts(Draft& draft);
+
+/// Fuses the bias of a linear layer into GELU, and masks into a softmax.
+void FuseActivations(Draft& draft);
+
+/// Fuses residual sums into layer norms.
+void FuseNorms(Draft& draft);
+
+}  // namespace foretell::runtime::ort

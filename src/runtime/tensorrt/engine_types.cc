@@ -1,0 +1,75 @@
+#include "src/runtime/tensorrt/engine_types.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace foretell::runtime {
+namespace {
+
+constexpr std::size_t kMatrixRank = 2;
+
+std::size_t Place(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+/// Storages whose floating-point tensors become i8.
+std::vector<bool> Int8Storages(const OperatorGraph& graph,
+                               const EnginePlan& plan) {
+  std::vector<bool> is_int8(graph.storages().size(), false);
+  const auto storage_of = [&](ValueId id) {
+    return Place(graph.value(id).storage);
+  };
+  const auto mark_weight = [&](NodeId id) {
+    const std::vector<ValueId>& inputs = graph.node(id).inputs;
+    if (inputs.size() < 2 || !plan.is_constant[Place(inputs[1])] ||
+        graph.value(inputs[1]).type.shape.size() < kMatrixRank) {
+      return;
+    }
+    is_int8[storage_of(inputs[1])] = true;
+  };
+  for (const Layer& layer : plan.layers) {
+    for (const NodeId id : layer.nodes) {
+      for (const ValueId output : graph.node(id).outputs) {
+        is_int8[storage_of(output)] = true;
+      }
+    }
+    if (layer.kind == LayerKind::kProduct) mark_weight(layer.anchor);
+    if (layer.kind == LayerKind::kSiblings) {
+      std::ranges::for_each(layer.nodes, mark_weight);
+    }
+  }
+  for (const ValueId id : graph.inputs()) is_int8[storage_of(id)] = false;
+  for (const ValueId id : graph.outputs()) is_int8[storage_of(id)] = false;
+  return is_int8;
+}
+
+}  // namespace
+
+EngineTypes::EngineTypes(const OperatorGraph& graph, const EnginePlan& plan,
+                         const RuntimeSpec& spec)
+    : graph_(graph),
+      is_int8_(spec.int8 ? Int8Storages(graph, plan)
+                         : std::vector<bool>(graph.storages().size(), false)),
+      dtype_of_(graph.storages().size(), DType::kI8) {
+  for (std::size_t i = graph.values().size(); i-- > 0;) {
+    const Value& value = graph.values()[i];
+    dtype_of_[Place(value.storage)] = value.type.dtype;
+  }
+}
+
+TensorType EngineTypes::TypeOf(ValueId id) const {
+  const Value& value = graph_.value(id);
+  TensorType type = value.type;
+  if (is_int8_[Place(value.storage)] && IsFloatingPoint(type.dtype)) {
+    type.dtype = DType::kI8;
+  }
+  return type;
+}
+
+std::int64_t EngineTypes::BytesOf(StorageId id) const {
+  const std::int64_t bytes = graph_.storage(id).bytes;
+  const DType dtype = dtype_of_[Place(id)];
+  return is_int8_[Place(id)] && IsFloatingPoint(dtype)
+             ? bytes / ByteWidth(dtype)
+             : bytes;
+}
+
+}  // namespace foretell::runtime

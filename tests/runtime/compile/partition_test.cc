@@ -1,0 +1,129 @@
+// The minimum cut between what a step keeps and what it computes again, by
+// hand.
+
+#include "src/runtime/compile/partition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "foretell/error.h"
+#include "foretell/graph_io.h"
+#include "src/runtime/compile/joint_graph.h"
+#include "src/runtime/compile/min_cut.h"
+#include "src/runtime/compile/saved_results.h"
+#include "src/runtime/compile/saved_tensors.h"
+
+namespace foretell::runtime {
+namespace {
+
+/// x·w, two operators element by element, a product: the second of the two is
+/// in memory anyway, because the product's backward pass reads it, and the
+/// first is computed again from x·w.
+constexpr char kChain[] = R"(graph "chain" mode=training
+%x = input f32[64,64]
+%w = parameter f32[64,64]
+%v = parameter f32[64,64]
+%a = mm(%x, %w) : f32[64,64]
+%b = sin(%a) : f32[64,64]
+%c = exp(%b) : f32[64,64]
+%d = mm(%c, %v) : f32[64,64]
+%e = sum(%d) : f32[]
+phase backward
+%ge = ones_like(%e) : f32[] backward_temporary
+%gd = expand(%ge) {size=[64, 64]} : f32[64,64] strides=[0, 0] alias %ge
+%gc = mm(%gd, %v) : f32[64,64] backward_temporary
+%gv = mm(%c, %gd) : f32[64,64] gradient
+%gb = mul(%gc, %c) : f32[64,64] backward_temporary
+%cos = cos(%a) : f32[64,64] backward_temporary
+%ga = mul(%gb, %cos) : f32[64,64] backward_temporary
+%gw = mm(%x, %ga) : f32[64,64] gradient
+output %e
+)";
+
+std::vector<std::string> Kept(const OperatorGraph& graph, double budget = 1) {
+  const JointGraph joint = MakeJointGraph(graph);
+  std::vector<std::string> names;
+  for (const std::int32_t place : SavedTensors(joint, budget)) {
+    const JointNode& node = joint.nodes[static_cast<std::size_t>(place)];
+    if (!node.is_source) names.push_back(graph.value(node.value).name);
+  }
+  return names;
+}
+
+TEST(MinCut, CutsTheCheapestEdges) {
+  // 0 → 1 → 3 of 2 and 1, 0 → 2 → 3 of 1 and 2.
+  const std::vector<bool> side =
+      SourceSide(4, {{0, 1, 2}, {1, 3, 1}, {0, 2, 1}, {2, 3, 2}}, 0, 3);
+  EXPECT_EQ(side, (std::vector<bool>{true, true, false, false}));
+}
+
+TEST(MinCut, RefusesAnUnlimitedPath) {
+  EXPECT_THROW(SourceSide(2, {{0, 1, kUnlimited}}, 0, 1), Error);
+}
+
+TEST(SavedTensors, KeepsProductsAndWhatBackwardProductsRead) {
+  EXPECT_EQ(Kept(ParseGraph(kChain)), (std::vector<std::string>{"a", "c"}));
+}
+
+TEST(SavedTensors, KeepsOnlySourcesWithoutABudget) {
+  EXPECT_TRUE(Kept(ParseGraph(kChain), 0).empty());
+}
+
+TEST(Partition, ComputesAgainInTheBackwardPass) {
+  // exp has no product between it and its two readers in the backward pass.
+  const OperatorGraph step = ParseGraph(R"(graph "again" mode=training
+%x = input f32[64,64]
+%w = parameter f32[64,64]
+%a = mm(%x, %w) : f32[64,64]
+%b = sin(%a) : f32[64,64]
+%c = exp(%b) : f32[64,64]
+%e = sum(%c) : f32[]
+phase backward
+%ge = ones_like(%e) : f32[] backward_temporary
+%gc = expand(%ge) {size=[64, 64]} : f32[64,64] strides=[0, 0] alias %ge
+%gb = mul(%gc, %c) : f32[64,64] backward_temporary
+%cos = cos(%a) : f32[64,64] backward_temporary
+%ga = mul(%gb, %cos) : f32[64,64] backward_temporary
+%gw = mm(%x, %ga) : f32[64,64] gradient
+output %e
+)");
+  ASSERT_EQ(Kept(step), std::vector<std::string>{"a"});
+  const OperatorGraph graph = Partition(step);
+  std::vector<std::string> backward;
+  for (const Node& node : graph.nodes()) {
+    if (node.phase == Phase::kBackward) backward.push_back(node.target);
+  }
+  EXPECT_EQ(backward,
+            (std::vector<std::string>{"ones_like", "expand", "sin", "exp",
+                                      "mul", "cos", "mul", "mm"}));
+  const auto saved =
+      std::ranges::count(graph.storages(), TensorRole::kSaved, &Storage::role);
+  EXPECT_EQ(saved, 1);
+}
+
+TEST(ExposeSaved, MakesAMaskAResultOfItsOperator) {
+  const OperatorGraph step = ParseGraph(R"(graph "mask" mode=training
+%x = input f32[8]
+%mask = saved bool[8]
+%y = dropout(%x) {p=0.5, train=true} : f32[8]
+phase backward
+%g = ones_like(%y) : f32[8] backward_temporary
+%gx = native_dropout_backward(%g, %mask) {scale=2} : f32[8] backward_temporary
+output %y
+timeline
+start: +%x
+0: +%y +%mask
+1: +%g
+2: +%gx -%g -%mask -%gx
+)");
+  const OperatorGraph graph = ExposeSaved(step);
+  ASSERT_EQ(graph.node(0).outputs.size(), 2U);
+  EXPECT_EQ(graph.value(graph.node(0).outputs[1]).name, "mask");
+  EXPECT_EQ(graph.node(2).inputs[1], graph.node(0).outputs[1]);
+}
+
+}  // namespace
+}  // namespace foretell::runtime

@@ -1,0 +1,247 @@
+#include "src/runtime/onnxruntime/optimize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "foretell/error.h"
+#include "foretell/graph_io.h"
+
+// Expected counts are what optimized_kinds.py prints of onnxruntime 1.32.0,
+// Gemm and FusedMatMul as the product that they are. Reshapes and transposed
+// operands, which have no kernel, are not counted.
+
+namespace foretell::runtime {
+namespace {
+
+using Kinds = std::map<std::string, int>;
+
+OperatorGraph Optimized(std::string_view lines, OrtLevel level) {
+  return OptimizeForOnnxRuntime(
+      ParseGraph("graph \"g\" mode=inference precision=fp32 batch=2\n" +
+                 std::string(lines)),
+      {.runtime = Runtime::kOnnxRuntime, .level = level});
+}
+
+Kinds KindsOf(const OperatorGraph& graph) {
+  Kinds kinds;
+  for (const Node& node : graph.nodes()) {
+    if (node.kind == OpKind::kView) continue;
+    std::string name = node.target;
+    for (const Node& call : node.calls) name += "+" + call.target;
+    ++kinds[name];
+  }
+  return kinds;
+}
+
+Kinds Remaining(std::string_view lines, OrtLevel level) {
+  return KindsOf(Optimized(lines, level));
+}
+
+constexpr std::string_view kFeedForward =
+    "%w1 = parameter f32[32,8]\n"
+    "%b1 = parameter f32[32]\n"
+    "%w2 = parameter f32[8,32]\n"
+    "%b2 = parameter f32[8]\n"
+    "%scale = parameter f32[8]\n"
+    "%shift = parameter f32[8]\n"
+    "%x = input f32[2,5,8]\n";
+
+/// Normalizes after the block, as BERT.
+std::string After() {
+  return std::string(kFeedForward) +
+         "%0 = linear(%x, %w1, %b1) : f32[2,5,32]\n"
+         "%1 = gelu(%0) {approximate=\"none\"} : f32[2,5,32]\n"
+         "%2 = linear(%1, %w2, %b2) : f32[2,5,8]\n"
+         "%3 = add(%2, %x) {alpha=1} : f32[2,5,8]\n"
+         "%4 = layer_norm(%3, %scale, %shift) {normalized_shape=[8]} : "
+         "f32[2,5,8]\n"
+         "output %4\n";
+}
+
+/// And before it, as ViT.
+std::string Before() {
+  return std::string(kFeedForward) +
+         "%0 = layer_norm(%x, %scale, %shift) {normalized_shape=[8]} : "
+         "f32[2,5,8]\n"
+         "%1 = linear(%0, %w1, %b1) : f32[2,5,32]\n"
+         "%2 = gelu(%1) {approximate=\"none\"} : f32[2,5,32]\n"
+         "%3 = linear(%2, %w2, %b2) : f32[2,5,8]\n"
+         "%4 = add(%x, %3) {alpha=1} : f32[2,5,8]\n"
+         "output %4\n";
+}
+
+constexpr std::string_view kScores =
+    "%x = input f32[2,2,5,8]\n"
+    "%0 = transpose(%x) {dim0=-2, dim1=-1} : f32[2,2,8,5] "
+    "strides=[80, 40, 1, 8] alias %x\n"
+    "%1 = matmul(%x, %0) : f32[2,2,5,5]\n"
+    "%2 = mul(%1) : f32[2,2,5,5]\n"
+    "%3 = softmax(%2) {dim=-1} : f32[2,2,5,5]\n"
+    "%4 = matmul(%3, %x) : f32[2,2,5,8]\n"
+    "output %4\n";
+
+constexpr std::string_view kConvolution =
+    "%w = parameter f32[2,2,1,1]\n"
+    "%c = parameter f32[2]\n"
+    "%m = parameter f32[2,1,1]\n"
+    "%n = parameter f32[1,2,1,1]\n"
+    "%x = input f32[2,2,5,8]\n"
+    "%0 = conv2d(%x, %w) {stride=[1, 1], padding=[0, 0], dilation=[1, 1], "
+    "groups=1} : f32[2,2,5,8]\n"
+    "%1 = batch_norm(%0, %c, %c, %c, %c) {training=false} : f32[2,2,5,8]\n"
+    "%2 = mul(%1, %m) : f32[2,2,5,8]\n"
+    "%3 = add(%2, %n) {alpha=1} : f32[2,2,5,8]\n"
+    "%4 = add(%3, %x) {alpha=1} : f32[2,2,5,8]\n"
+    "%5 = relu_(%4) : f32[2,2,5,8] alias %4\n"
+    "output %5\n";
+
+TEST(OptimizeForOnnxRuntime, FusesTheNormAfterABlock) {
+  EXPECT_EQ(Remaining(After(), OrtLevel::kBasic), (Kinds{{"add", 4},
+                                                         {"div", 1},
+                                                         {"erf", 1},
+                                                         {"layer_norm", 1},
+                                                         {"linear", 2},
+                                                         {"mul", 2}}));
+  EXPECT_EQ(Remaining(After(), OrtLevel::kExtended),
+            (Kinds{{"fused_elementwise+add+gelu", 1},
+                   {"linear", 2},
+                   {"fused_reduce+add+add+layer_norm", 1}}));
+}
+
+TEST(OptimizeForOnnxRuntime, LeavesTheNormBeforeABlock) {
+  EXPECT_EQ(Remaining(Before(), OrtLevel::kExtended),
+            (Kinds{{"add", 2},
+                   {"fused_elementwise+add+gelu", 1},
+                   {"layer_norm", 1},
+                   {"linear", 2}}));
+}
+
+TEST(OptimizeForOnnxRuntime, LetsProductsTransposeAndScale) {
+  EXPECT_EQ(
+      Remaining(kScores, OrtLevel::kBasic),
+      (Kinds{
+          {"matmul", 2}, {"mul", 1}, {"softmax", 1}, {"transpose_copy", 1}}));
+  EXPECT_EQ(Remaining(kScores, OrtLevel::kExtended),
+            (Kinds{{"matmul", 2}, {"softmax", 1}}));
+}
+
+TEST(OptimizeForOnnxRuntime, FoldsWhatIsAffineIntoConvolutions) {
+  const OperatorGraph graph = Optimized(kConvolution, OrtLevel::kBasic);
+  EXPECT_EQ(KindsOf(graph), (Kinds{{"add", 1}, {"conv2d", 1}, {"relu", 1}}));
+  EXPECT_EQ(graph.node(0).inputs.size(), 3);  // A bias that was not there.
+  EXPECT_EQ(Remaining(kConvolution, OrtLevel::kDisabled).at("batch_norm"), 1);
+}
+
+TEST(OptimizeForOnnxRuntime, ReplacesHardSwishAndKeepsQuickGelu) {
+  constexpr std::string_view kGates =
+      "%x = input f32[2,2,5,8]\n"
+      "%0 = hardswish(%x) : f32[2,2,5,8]\n"
+      "%1 = silu(%0) : f32[2,2,5,8]\n"
+      "output %1\n";
+  EXPECT_EQ(Remaining(kGates, OrtLevel::kBasic),
+            (Kinds{{"hardsigmoid", 1}, {"mul", 2}, {"sigmoid", 1}}));
+  EXPECT_EQ(Remaining(kGates, OrtLevel::kExtended),
+            (Kinds{{"hardsigmoid", 1}, {"mul", 1}, {"silu", 1}}));
+}
+
+TEST(OptimizeForOnnxRuntime, WritesAttentionAsItsProducts) {
+  constexpr std::string_view kAttention =
+      "%m = input f32[2,1,5,7]\n"
+      "%q = input f32[2,4,5,8]\n"
+      "%k = input f32[2,2,7,8]\n"
+      "%0 = scaled_dot_product_attention(%q, %k, %k, %m) {dropout_p=0.0, "
+      "is_causal=false, enable_gqa=true} : f32[2,4,5,8]\n"
+      "output %0\n";
+  const OperatorGraph graph = Optimized(kAttention, OrtLevel::kExtended);
+  EXPECT_EQ(KindsOf(graph), (Kinds{{"expand_copy", 2},
+                                   {"matmul", 2},
+                                   {"fused_reduce+add+softmax", 1}}));
+  EXPECT_EQ(graph.ForwardMacs(), 2 * 2 * 4 * 5 * 7 * 8);
+}
+
+/// By the rules of fusion_attention.py; a session alone leaves the products.
+TEST(OptimizeForOnnxRuntime, PacksProjectionsOfAttentionIfOptimizedBefore) {
+  std::string lines =
+      "%w = parameter f32[8,8]\n"
+      "%b = parameter f32[8]\n"
+      "%x = input f32[2,5,8]\n";
+  for (const std::string n : {"q", "k", "v"}) {
+    lines += "%l" + n + " = linear(%x, %w, %b) : f32[2,5,8]\n%h" + n +
+             " = view(%l" + n +
+             ") {size=[2, 5, 2, 4]} : f32[2,5,2,4] alias %l" + n + "\n%" + n +
+             " = transpose(%h" + n +
+             ") {dim0=1, dim1=2} : f32[2,2,5,4] strides=[40, 4, 8, 1] alias "
+             "%h" +
+             n + "\n";
+  }
+  lines +=
+      "%a = scaled_dot_product_attention(%q, %k, %v) {dropout_p=0.0, "
+      "is_causal=false, enable_gqa=false} : f32[2,2,5,4]\n"
+      "%t = transpose(%a) {dim0=1, dim1=2} : f32[2,5,2,4] strides=[40, 4, 20, "
+      "1] alias %a\n"
+      "%r = relu(%t) : f32[2,5,2,4]\n"
+      "output %r\n";
+  EXPECT_EQ(Remaining(lines, OrtLevel::kTransformers),
+            (Kinds{{"fused_elementwise+add+split_with_sizes_copy", 1},
+                   {"linear", 1},
+                   {"relu", 1},
+                   {"scaled_dot_product_attention", 1}}));
+  EXPECT_EQ(Remaining(lines, OrtLevel::kAll).at("linear"), 3);
+  EXPECT_EQ(Remaining(lines, OrtLevel::kAll).at("transpose_copy"), 4);
+}
+
+TEST(OptimizeForOnnxRuntime, ComputesWhatIsConstantOnce) {
+  constexpr std::string_view kTable =
+      "%w = parameter f32[4,8]\n"
+      "%x = input f32[2,8]\n"
+      "%0 = transpose(%w) {dim0=0, dim1=1} : f32[8,4] strides=[1, 8] alias "
+      "%w\n"
+      "%1 = exp(%0) : f32[8,4]\n"
+      "%2 = matmul(%x, %1) : f32[2,4]\n"
+      "output %2\n";
+  const OperatorGraph graph = Optimized(kTable, OrtLevel::kBasic);
+  EXPECT_EQ(KindsOf(graph), (Kinds{{"matmul", 1}}));
+  // The folded matrix, the input and the result; the parameter is gone.
+  EXPECT_EQ(graph.storages().size(), 3);
+  EXPECT_EQ(Remaining(kTable, OrtLevel::kDisabled),
+            (Kinds{{"exp", 1}, {"matmul", 1}}));
+}
+
+/// By the rules of the planner: the sum and the activation overwrite their
+/// operand, and the second product takes the buffer that the first gave up.
+TEST(OptimizeForOnnxRuntime, PlansBuffersAsThePlannerDoes) {
+  constexpr std::string_view kChain =
+      "%w = parameter f32[8,8]\n"
+      "%x = input f32[2,3,8]\n"
+      "%0 = linear(%x, %w) : f32[2,3,8]\n"
+      "%1 = relu(%0) : f32[2,3,8]\n"
+      "%2 = linear(%1, %w) : f32[2,3,8]\n"
+      "%3 = linear(%2, %w) : f32[2,3,8]\n"
+      "%4 = linear(%3, %w) : f32[2,3,8]\n"
+      "output %4\n";
+  const OperatorGraph graph = Optimized(kChain, OrtLevel::kAll);
+  const auto storage = [&graph](int node) {
+    return graph.value(graph.node(node).outputs[0]).storage;
+  };
+  EXPECT_EQ(storage(1), storage(0));
+  EXPECT_NE(storage(2), storage(0));
+  EXPECT_EQ(storage(3), storage(0));
+  EXPECT_NE(storage(4), storage(2));  // A result has a buffer of its own.
+}
+
+TEST(OptimizeForOnnxRuntime, RefusesToTrain) {
+  const OperatorGraph graph = ParseGraph(
+      "graph \"g\" mode=training precision=fp32 batch=2\n"
+      "%x = input f32[2,2]\n"
+      "%0 = relu(%x) : f32[2,2]\n"
+      "output %0\n");
+  EXPECT_THROW(
+      OptimizeForOnnxRuntime(graph, {.runtime = Runtime::kOnnxRuntime}), Error);
+}
+
+}  // namespace
+}  // namespace foretell::runtime
