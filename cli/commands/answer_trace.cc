@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/runtime/onnxruntime/optimize.h"
+
 namespace foretell::cli {
 namespace {
 
@@ -21,6 +23,13 @@ std::optional<double> MemoryInGradMode(const std::optional<Run>& in_grad_mode,
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+/// Without views.
+std::int64_t CountOperators(const OperatorGraph& graph) {
+  return std::ranges::count_if(graph.nodes(), [](const Node& node) {
+    return node.kind != OpKind::kView;
+  });
 }
 
 /// The passes of the session's plan, each once, by their first run.
@@ -47,12 +56,31 @@ std::vector<ReportPass> PassesOf(Session& session,
   return passes;
 }
 
+/// Empty unless PyTorch is predicted for an ONNX file that ONNX Runtime could
+/// run as well.
+std::optional<ReportOrt> CompareWithOrt(const Program& program,
+                                        const OperatorGraph& graph) {
+  if (program.format() != "onnx" || graph.info().mode != Mode::kInference ||
+      graph.info().runtime.runtime != Runtime::kEager) {
+    return std::nullopt;
+  }
+  try {
+    const OperatorGraph there = runtime::OptimizeForOnnxRuntime(
+        graph, {.runtime = Runtime::kOnnxRuntime});
+    return ReportOrt{.operators = CountOperators(there),
+                     .eager = CountOperators(graph)};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 ReportedModel DescribeModel(const Program& program, const Trace& trace) {
   ReportedModel model{.name = program.name(),
                       .format = std::string(program.format()),
                       .warnings = trace.warnings,
                       .loss = trace.loss,
-                      .weights = program.weight_elements()};
+                      .weights = program.weight_elements(),
+                      .onnx_runtime = CompareWithOrt(program, trace.graph)};
   for (const BoundInput& input : trace.inputs) {
     model.inputs.push_back({.name = input.name,
                             .type = input.type,

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "foretell/error.h"
-#include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
+#include "src/judge/report_json.h"
 
 namespace foretell::cli {
 namespace {

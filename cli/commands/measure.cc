@@ -29,6 +29,7 @@ constexpr char kMeasureExamples[] =
     "--energy --csv\n"
     "  foretell measure resnet50.onnx --batch 8 --device MIG-UUID --json\n"
     "  foretell measure resnet50.onnx --batch 1 --device cpu\n"
+    "  foretell measure resnet50.pt2 --runtime compile --trust\n"
     "Every row is measured in a separate process: docs/measure.md.";
 
 struct MeasureFlags {
@@ -177,6 +178,7 @@ void AddMeasure(CLI::App& app, ExitCode& exit_code) {
   flags->model.run.host = Host::kCpp;
   AddWhat(*command, *flags);
   AddMeasuredRunFlags(*command, flags->model.run);
+  AddRuntime(*command, flags->model.run.runtime);
   AddHow(*command, flags->measure);
   command->add_option("--environment-out", flags->environment_out,
                       "JSON file for the hardware and software of the rows");

@@ -53,19 +53,6 @@ void AddAutocast(CLI::App& command, Run& run, const DeviceFlags& device) {
       "with --precision bf16 or fp16");
 }
 
-void AddRuntime(CLI::App& command, RuntimeSpec& runtime) {
-  command
-      .add_option_function<std::string>(
-          "--runtime",
-          [&runtime](const std::string& text) {
-            runtime = ParseRuntime("--runtime", text);
-          },
-          "What runs the model: eager, compile (torch.compile), onnxruntime "
-          "or tensorrt; options behind commas, as compile,reduce-overhead or "
-          "tensorrt,int8")
-      ->default_str(ToString(runtime));
-}
-
 void AddExecutionFlags(CLI::App& command, Run& run, const DeviceFlags& device) {
   AddAutocast(command, run, device);
   command.add_flag("--half-weights", run.half_weights,
@@ -89,6 +76,19 @@ std::string ReplaceAlias(std::string& name) {
 }
 
 }  // namespace
+
+void AddRuntime(CLI::App& command, RuntimeSpec& runtime) {
+  command
+      .add_option_function<std::string>(
+          "--runtime",
+          [&runtime](const std::string& text) {
+            runtime = ParseRuntime("--runtime", text);
+          },
+          "What runs the model: eager, compile (torch.compile), onnxruntime "
+          "or tensorrt; options behind commas, as compile,reduce-overhead or "
+          "tensorrt,int8")
+      ->default_str(ToString(runtime));
+}
 
 void AddTorch(CLI::App& command, TorchVersion& version) {
   command

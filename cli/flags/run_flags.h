@@ -7,6 +7,7 @@
 
 #include "cli/flags/model_options.h"
 #include "foretell/predictor.h"
+#include "foretell/runtime.h"
 
 namespace foretell::cli {
 
@@ -20,6 +21,9 @@ void AddStepFlags(CLI::App& command, Run& run);
 
 /// Adds --grad. `run` must outlive the command.
 void AddGradMode(CLI::App& command, Run& run);
+
+/// Adds --runtime. `runtime` must outlive the command.
+void AddRuntime(CLI::App& command, RuntimeSpec& runtime);
 
 /// Adds --torch. `version` must outlive the command.
 void AddTorch(CLI::App& command, TorchVersion& version);

@@ -1,6 +1,6 @@
 // Vision transformer (Dosovitskiy et al. 2020) with timm's choices: query, key
 // and value from one product, fused attention, norms before the branches, and a
-// class token whose final state is classified.
+// class token whose final state is classified, or, without classes, the result.
 
 #include <array>
 
@@ -20,9 +20,10 @@ struct VitConfig : ImageClassifier {
   std::int64_t depth = 12;
   std::int64_t heads = 12;
   std::int64_t mlp_ratio = 4;
+  bool layer_scale = false;  ///< A factor per channel of both branches.
 
-  FORETELL_FIELDS(patch_size, width, depth, heads, mlp_ratio, image_size,
-                  channels, classes)
+  FORETELL_FIELDS(patch_size, width, depth, heads, mlp_ratio, layer_scale,
+                  image_size, channels, classes)
 
   std::shared_ptr<Network> Make() const;
 };
@@ -54,6 +55,18 @@ class VitSelfAttention final : public torch::nn::Module {
   Dense proj_ = nullptr;
 };
 
+struct VitScale : torch::nn::Module {
+  explicit VitScale(std::int64_t width)
+      : gamma(register_parameter("gamma", at::ones({width}))) {}
+
+  at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
+    return at::mul(x, gamma);
+  }
+
+  at::Tensor gamma;
+};
+
 struct VitBlock : torch::nn::Module {
   explicit VitBlock(const VitConfig& config) {
     attention_->Add("norm", Norm(config.width, kVitEpsilon));
@@ -62,6 +75,10 @@ struct VitBlock : torch::nn::Module {
     mlp_->Add("norm", Norm(config.width, kVitEpsilon));
     mlp_->Add("mlp", FeedForward(config.width, config.mlp_ratio * config.width,
                                  "gelu"));
+    if (config.layer_scale) {
+      attention_->Add("ls", std::make_shared<VitScale>(config.width));
+      mlp_->Add("ls", std::make_shared<VitScale>(config.width));
+    }
     register_module("attention", attention_);
     register_module("mlp", mlp_);
   }
@@ -97,6 +114,7 @@ class Vit final : public UnaryNetwork {
     }
     register_module("blocks", blocks_);
     norm_ = register_module("norm", Norm(config.width, kVitEpsilon));
+    if (config.classes == 0) return;
     head_ = register_module("head", Dense(config.width, config.classes));
   }
 
@@ -105,7 +123,7 @@ class Vit final : public UnaryNetwork {
     y = blocks_->forward(y);
     y = norm_->forward(y);
     y = y.select(1, 0);
-    return head_->forward(y);
+    return head_ ? head_->forward(y) : y;
   }
 
  private:
@@ -132,13 +150,22 @@ std::shared_ptr<Network> VitConfig::Make() const {
   return std::make_shared<Vit>(*this);
 }
 
-constexpr std::array<Variant, 6> kVitVariants = {{
+// DINOv2 (Oquab et al. 2023) at timm's size of images.
+constexpr std::array<Variant, 9> kVitVariants = {{
     {"vit_tiny_patch16_224", "width=192&heads=3"},
     {"vit_small_patch16_224", "width=384&heads=6"},
     {"vit_small_patch32_224", "width=384&heads=6&patch_size=32"},
     {"vit_base_patch16_224", ""},
     {"vit_base_patch32_224", "patch_size=32"},
     {"vit_large_patch16_224", "width=1024&depth=24&heads=16"},
+    {"vit_small_patch14_dinov2",
+     "image_size=518&patch_size=14&width=384&heads=6&layer_scale=true&classes="
+     "0"},
+    {"vit_base_patch14_dinov2",
+     "image_size=518&patch_size=14&layer_scale=true&classes=0"},
+    {"vit_large_patch14_dinov2",
+     "image_size=518&patch_size=14&width=1024&depth=24&heads=16&layer_scale="
+     "true&classes=0"},
 }};
 
 }  // namespace

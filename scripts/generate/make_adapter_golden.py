@@ -69,10 +69,14 @@ TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "autocast": torch.float32
 
 
 class Census(StorageCensus):
-    """Of all storages that an operator returned."""
+    """Of all storages that an operator returned, except of numbers that torch.tensor
+    makes on the host: LoHa's scale."""
 
     def results_of(self, func, results):
-        return [leaf for leaf in tree_leaves(results) if isinstance(leaf, torch.Tensor)]
+        made_on_host = func.overloadpacket in (torch.ops.aten.lift_fresh,
+                                               torch.ops.aten.detach)
+        return [leaf for leaf in tree_leaves(results) if isinstance(leaf, torch.Tensor)
+                and not (made_on_host and leaf.dim() == 0)]
 
 
 # BOFT calls the number of its blocks otherwise.

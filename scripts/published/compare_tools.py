@@ -5,9 +5,9 @@
 
 Takes every so-manieth network of the good rows of
 ../shared/data/training_memory_timm_a100.csv.gz, asks every tool that is installed for
-its memory of training, and prints the first part of docs/comparison.md: the error, the processor time of
-one answer, and what each tool can answer; draws docs/images/comparison_memory.svg. All of
-it takes about an hour: with --answers each answer is kept in FILE, and a second run asks
+its memory of training, and prints the first part of docs/comparison.md: the error, the
+processor time of one answer, and what each tool can answer; draws
+docs/images/comparison_memory.svg. All of it takes about an hour: with --answers each answer is kept in FILE, and a second run asks
 only for those that are not there. Needs timm 1.0.31 and the shared folder; a tool
 whose package is missing is named on stderr and left out:
 

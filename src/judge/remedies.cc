@@ -183,7 +183,7 @@ std::vector<RemedyRow> RemediesFor(const AdviceRequest& request,
                     }});
   }
   if (request.lora != LoraSpec{}) {
-    const bool has_rank = request.lora.rank > 0;
+    const bool has_rank = request.lora.method == AdapterMethod::kLora;
     rows.push_back(
         {has_rank ? fmt::format("LoRA of rank {} on {}", request.lora.rank,
                                 request.lora.targets)

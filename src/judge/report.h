@@ -47,6 +47,12 @@ struct ReportParallel {
   std::optional<SharedLayerCounts> layers = {};
 };
 
+/// Operators of an ONNX file's step apart from views.
+struct ReportOrt {
+  std::int64_t operators = 0;  ///< In ONNX Runtime.
+  std::int64_t eager = 0;      ///< In PyTorch.
+};
+
 /// One of several passes that a process runs in turn.
 struct ReportPass {
   std::string label;  ///< "length 512", "evaluation", a network's name.
@@ -78,6 +84,8 @@ struct Report {
   std::vector<std::string> setup = {};
   std::int64_t parameters = 0;  ///< Elements.
   std::int64_t operators = 0;
+  /// Of an ONNX file that is predicted in PyTorch.
+  std::optional<ReportOrt> onnx_runtime = {};
   StaticFeatures static_features;
   std::vector<ReportTensor> inputs;
   std::vector<ReportTensor> outputs;
@@ -117,6 +125,7 @@ struct ReportedModel {
   std::vector<ReportTensor> outputs = {};
   std::string loss = {};
   std::map<DType, std::int64_t> weights = {};
+  std::optional<ReportOrt> onnx_runtime = {};
   std::vector<ReportPass> passes = {};
   bool has_lengths = false;    ///< They are steps of different lengths.
   std::string peak_pass = {};  ///< Label of the one with the memory peak.

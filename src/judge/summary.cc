@@ -144,6 +144,13 @@ std::string SuggestionText(const ReportSuggestion& suggestion) {
                      FormatSignificant(suggestion.latency_ms));
 }
 
+/// "40 operators in ONNX Runtime, 49 in PyTorch; --runtime onnxruntime …"
+std::string OrtText(const ReportOrt& ort) {
+  return fmt::format(
+      "{} in ONNX Runtime, {} in PyTorch; --runtime onnxruntime predicts it",
+      Counted(ort.operators, "operator"), ort.eager);
+}
+
 /// The run's precision; where that leaves the file's types alone, the type of
 /// most of its weights.
 std::string StoredPrecision(const Report& report) {
@@ -267,6 +274,9 @@ Summary Summarize(const Report& report) {
                    {"cards", CardsText(CommonCards(report))}};
   if (!report.passes.empty()) {
     summary.lines.push_back({"passes", PassesText(report)});
+  }
+  if (report.onnx_runtime) {
+    summary.lines.push_back({"runtime", OrtText(*report.onnx_runtime)});
   }
   if (!report.loss.empty()) summary.lines.push_back({"loss", report.loss});
   if (report.suggestion) {

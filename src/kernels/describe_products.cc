@@ -180,15 +180,19 @@ bool MultipliesFloat8(const Expansion& expansion,
 void DescribeEngineProduct(const Expansion& expansion,
                            const ExpandedNode& expanded, Kernel& kernel) {
   const RuntimeSpec& runtime = expansion.graph.info().runtime;
-  if (runtime.runtime != Runtime::kTensorRt || expanded.operands.size() < 2) {
-    return;
+  if (runtime.runtime != Runtime::kTensorRt) return;
+  bool is_float32 = false;
+  for (const ValueId id : expanded.operands) {
+    const TensorType& type = expansion.graph.value(id).type;
+    const bool is_weight = expansion.tensors.IsWeight(id);
+    kernel.int8 |= !is_weight && type.dtype == DType::kI8;
+    kernel.sparse |= runtime.sparse && is_weight && type.shape.size() > 1;
+    is_float32 |= type.dtype == DType::kF32;
   }
-  const DType dtype = expansion.graph.value(expanded.operands[0]).type.dtype;
-  kernel.int8 = dtype == DType::kI8;
-  kernel.sparse =
-      runtime.sparse && expansion.tensors.IsWeight(expanded.operands[1]);
   // BuilderFlag::kTF32, which is set by default.
-  if (dtype == DType::kF32) kernel.arithmetic = Precision::kTf32;
+  if (kernel.arithmetic == Precision::kFp32 && is_float32) {
+    kernel.arithmetic = Precision::kTf32;
+  }
 }
 
 Precision ProductPrecision(const Expansion& expansion,

@@ -36,8 +36,15 @@ std::size_t BiasPlace(const Node& node) {
   return node.target == "addmm" ? 0 : kBias;
 }
 
+/// TensorRT's products add their bias themselves.
+bool AddsBiasInside(const Expansion& expansion) {
+  return expansion.graph.info().runtime.runtime == Runtime::kTensorRt;
+}
+
 BiasKernel BiasKernelOf(const Expansion& expansion, const Node& node) {
-  if (node.inputs.size() != kBias + 1) return BiasKernel::kNone;
+  if (node.inputs.size() != kBias + 1 || AddsBiasInside(expansion)) {
+    return BiasKernel::kNone;
+  }
   const ValueId first = node.inputs.front();
   const std::size_t rank = expansion.tensors.ShapeOf(first).size();
   const TorchVersion& torch = expansion.mode.torch;
@@ -165,7 +172,7 @@ void ExpandBias(Expansion& expansion, const ExpandedNode& expanded,
       IsBiasedConvolution(expanded.node)
           ? product.kernel_class != KernelClass::kNativeDepthwise
           : BiasKernelOf(expansion, expanded.node) == BiasKernel::kAdd;
-  if (!adds) return;
+  if (!adds || AddsBiasInside(expansion)) return;
   const Tensors& tensors = expansion.tensors;
   const ValueId bias = expanded.node.inputs[kBias];
   Kernel addition = {.kernel_class = KernelClass::kAdd,

@@ -16,6 +16,7 @@
 #include "src/core/files.h"
 #include "src/core/numbers.h"
 #include "src/measure/device_name.h"
+#include "src/measure/measure_in_runtime.h"
 #include "src/sandbox/worker.h"
 
 namespace foretell {
@@ -134,6 +135,9 @@ Measurement MeasureInWorker(const MeasureRequest& request,
 
 Measurement MeasureIsolated(const MeasureRequest& request,
                             const MeasureFunction& measure) {
+  if (!measure && request.run.runtime.runtime != Runtime::kEager) {
+    return foretell::measure::MeasureInRuntime(request);
+  }
   std::optional<RegularFile> file;
   sandbox::WorkerOptions options;
   try {

@@ -1,9 +1,11 @@
 #include "src/parallel/flat_shards.h"
 
+#include <algorithm>
 #include <compare>
 #include <map>
 #include <numeric>
 
+#include "src/core/checked.h"
 #include "src/graph/recompute_plan.h"
 #include "src/parallel/step_rewriter.h"
 
@@ -39,6 +41,28 @@ std::vector<std::size_t> UnitsOf(const StepFacts& facts,
   return unit_of;
 }
 
+/// By parameter, of units that are cut into equal parts.
+std::vector<std::int64_t> OwnElementsOf(const OperatorGraph& graph,
+                                        const StepFacts& facts,
+                                        const ShardedUnits& units,
+                                        std::int64_t gpus) {
+  std::vector<std::int64_t> own(facts.parameters.size(), 0);
+  for (const ShardedUnit& unit : units.units) {
+    const auto elements = [&](ParameterIndex index) {
+      const ValueId value = facts.parameters[IndexOf(index)].value;
+      return graph.value(value).type.NumElements();
+    };
+    std::int64_t left = 0;
+    for (const ParameterIndex index : unit.parameters) left += elements(index);
+    left = CeilDiv(left, gpus);
+    for (const ParameterIndex index : unit.parameters) {
+      own[IndexOf(index)] = std::min(left, elements(index));
+      left -= own[IndexOf(index)];
+    }
+  }
+  return own;
+}
+
 }  // namespace
 
 FlatShards::FlatShards(const OperatorGraph& graph, const StepFacts& facts,
@@ -46,6 +70,7 @@ FlatShards::FlatShards(const OperatorGraph& graph, const StepFacts& facts,
     : leaders_(graph.storages().size()), parts_(graph.storages().size()) {
   std::iota(leaders_.begin(), leaders_.end(), 0);
   if (spec.kind != ParallelKind::kFsdp1) return;
+  own_ = OwnElementsOf(graph, facts, units, ShardGroup(spec));
   const std::vector<StorageLife> lives = StorageLives(graph);
   const std::vector<std::size_t> unit_of = UnitsOf(facts, units);
   std::map<std::pair<ParameterIndex, FlatTensor>, int> equal;

@@ -94,7 +94,9 @@ std::int64_t ShardedStep::RowBytesOf(StorageId id) const {
   const TensorType& whole = sizes_.TypeOf(index);
   const std::int64_t elements = whole.NumElements();
   if (elements == 0) return bytes;
-  const std::int64_t own = sizes_.ShardType(index).NumElements();
+  const bool is_cut = IsFlat() && spec().orig_params && At(index).storage != id;
+  const std::int64_t own =
+      is_cut ? flat_.OwnElements(index) : sizes_.ShardType(index).NumElements();
   if (bytes == whole.Bytes()) return own * ByteWidth(sizes_.OwnDType(index));
   if (bytes % elements == 0) return bytes / elements * own;
   // Scales of blocks of an 8-bit state, codes in 4 bits.

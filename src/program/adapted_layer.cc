@@ -189,7 +189,8 @@ at::Tensor WithParts(const LoraSpec& spec, const AdaptedCall& call,
                      at::Tensor result) {
   if (call.scale.defined()) {
     const c10::IValue& bias = call.arguments[kBiasArgument];
-    return ScaledResult(result, bias.isNone() ? at::Tensor() : bias.toTensor(),
+    return ScaledResult(std::move(result),
+                        bias.isNone() ? at::Tensor() : bias.toTensor(),
                         call.scale);
   }
   if (spec.method == AdapterMethod::kOft) return result;

@@ -162,11 +162,11 @@ std::vector<at::Tensor> RotatedInput(const LoraSpec& spec,
   return {std::move(x), std::move(result)};
 }
 
-at::Tensor ScaledResult(const at::Tensor& result, const at::Tensor& bias,
+at::Tensor ScaledResult(at::Tensor result, const at::Tensor& bias,
                         const at::Tensor& scale) {
-  at::Tensor scaled = bias.defined() ? at::sub(result, bias) : result;
-  scaled = at::mul(scaled, scale.squeeze(-1));
-  return bias.defined() ? at::add(scaled, bias) : scaled;
+  if (bias.defined()) result = at::sub(result, bias);
+  result = at::mul(result, scale.squeeze(-1));
+  return bias.defined() ? at::add(result, bias) : result;
 }
 
 }  // namespace foretell

@@ -31,7 +31,7 @@ std::vector<at::Tensor> RotatedInput(const LoraSpec& spec,
                                      const at::Tensor& input);
 
 /// The result of a layer with `bias`, if it is defined, times BOFT's `scale`.
-at::Tensor ScaledResult(const at::Tensor& result, const at::Tensor& bias,
+at::Tensor ScaledResult(at::Tensor result, const at::Tensor& bias,
                         const at::Tensor& scale);
 
 }  // namespace foretell

@@ -29,14 +29,14 @@ AllocatorReplay Replay(const std::vector<AllocationEvent>& events,
                .bfc_arena = BfcArenaConfig{.exact = exact}});
 }
 
-/// Runs a chain of six products and softmaxes in place, [rows, width] each, and
-/// returns its regions' sizes after each product.
-std::vector<std::int64_t> ReservedByChain(
-    const std::vector<std::vector<std::int64_t>>& rows_and_widths) {
+/// Runs chains of tensors, each given back once the next one is there, and
+/// returns the MiB of all regions after each request.
+std::vector<std::int64_t> ReservedByChains(
+    const std::vector<std::vector<std::int64_t>>& chains) {
   std::vector<AllocationEvent> events;
   std::vector<std::size_t> requests;
   std::int64_t id = 0;
-  for (const std::vector<std::int64_t>& sizes : rows_and_widths) {
+  for (const std::vector<std::int64_t>& sizes : chains) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       requests.push_back(events.size());
       events.push_back(Request(id, sizes[i]));
@@ -55,17 +55,18 @@ std::vector<std::int64_t> ReservedByChain(
 
 /// Printed by "Extended allocation by" of onnxruntime 1.32.0's CPU provider at
 /// severity 0, for MatMul, Relu, Softmax six times with widths 64, 145, 226,
-/// 256, 337 and 418 and 1,000 rows, then 3,000.
+/// 256, 337 and 418 and 1,000 rows, then 3,000. Relu and Softmax overwrite the
+/// product, except for the network's result, which is the seventh tensor.
 TEST(BfcArena, ExtendsWhereOnnxRuntimeDoes) {
-  const std::vector<std::int64_t> small = {256000,  580000,  904000,
-                                           1024000, 1348000, 1672000};
+  const std::vector<std::int64_t> small = {256000,  580000,  904000, 1024000,
+                                           1348000, 1672000, 1672000};
   std::vector<std::int64_t> large = small;
   for (std::int64_t& bytes : large) bytes *= 3;
-  EXPECT_EQ(ReservedByChain({small}),
-            (std::vector<std::int64_t>{1, 1, 3, 3, 3, 7}));
-  EXPECT_EQ(ReservedByChain({small, large}),
-            (std::vector<std::int64_t>{1, 1, 3, 3, 3, 7,  //
-                                       7, 7, 7, 15, 15, 31}));
+  EXPECT_EQ(ReservedByChains({small}),
+            (std::vector<std::int64_t>{1, 1, 3, 3, 3, 7, 7}));
+  EXPECT_EQ(ReservedByChains({small, large}),
+            (std::vector<std::int64_t>{1, 1, 3, 3, 3, 7, 7,  //
+                                       7, 7, 7, 15, 15, 15, 31}));
 }
 
 TEST(BfcArena, TakesWhatIsAskedForIfTold) {

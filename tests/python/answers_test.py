@@ -25,6 +25,20 @@ def printed(*words):
     return subprocess.run([PROGRAM, *words], capture_output=True, text=True)
 
 
+class KvCache(unittest.TestCase):
+
+    def test_is_what_the_program_prints(self):
+        found = foretell.kv_cache("zoo:llama3_8b", device="a100-80gb", context=4096)
+        self.assertEqual(found.token_bytes, 131072)
+        self.assertEqual(found.sequence_bytes, 2**29)
+        self.assertEqual(found.concurrency, found.gpu["concurrency"])
+        self.assertGreater(found.concurrency, 100)
+
+    def test_a_failure_is_an_error(self):
+        with self.assertRaisesRegex(foretell.Error, "expected a decoder"):
+            foretell.kv_cache("zoo:resnet50")
+
+
 class Predict(unittest.TestCase):
 
     @classmethod

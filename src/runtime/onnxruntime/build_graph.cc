@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <list>
 #include <map>
@@ -17,9 +16,8 @@
 //
 //   a result of the network   a buffer of its own
 //   Reshape and its like      the operand's buffer (kernels with Alias)
-//   some element-wise ones    the operand's, if it has the same shape and is
-//                             read for the last time (MayInplace: arithmetic
-//                             and activations of the CUDA provider)
+//   activations               the operand's, if it has the same shape and is
+//                             read for the last time (kernels with MayInplace)
 //   else                      the buffer that was given up last among those of
 //                             a tensor of the same shape and type, and a new
 //                             one if there is none
@@ -30,14 +28,12 @@
 namespace foretell::runtime::ort {
 namespace {
 
-/// Operators whose CUDA kernels are registered with MayInplace(0, 0), the first
-/// four for both operands (cuda/math/binary_elementwise_ops.cc,
-/// unary_elementwise_ops.cc, cuda/activation/activations.cc).
-constexpr std::array<std::string_view, 17> kInPlace = {
-    "add",  "sub",  "mul", "div",        "relu", "sigmoid",
-    "tanh", "gelu", "exp", "leaky_relu", "elu",  "hardsigmoid",
-    "sqrt", "abs",  "neg", "floor",      "log"};
-constexpr std::size_t kOfBothOperands = 4;
+/// Operators whose CUDA kernels are registered with MayInplace(0, 0): those of
+/// activation/activations.cc in providers/cuda and contrib_ops/cuda. Arithmetic
+/// is not (cuda/math/binary_elementwise_ops.cc, unary_elementwise_ops.cc).
+constexpr std::string_view kInPlace[] = {
+    "relu", "elu",      "hardsigmoid", "leaky_relu", "selu",
+    "tanh", "softplus", "softsign",    "sigmoid",    "gelu"};
 
 class GraphMaker {
  public:
@@ -97,22 +93,12 @@ class GraphMaker {
 
   bool IsOfSource(TensorId id) const { return uses_.Producer(id) < 0; }
 
-  /// The operand whose buffer the first result takes over.
-  TensorId InPlace(const DraftNode& node) const {
-    const auto* const found = std::ranges::find(kInPlace, node.target);
-    if (found == kInPlace.end() || !node.calls.empty()) return kNone;
-    const std::size_t operands =
-        static_cast<std::size_t>(found - kInPlace.begin()) < kOfBothOperands
-            ? 2
-            : 1;
-    for (std::size_t i = 0; i < std::min(operands, node.inputs.size()); ++i) {
-      const TensorId id = node.inputs[i];
-      if (!IsOfSource(id) && left_[At(id)] == 1 && IsLastOfBuffer(id) &&
-          draft_.TypeOf(id) == draft_.TypeOf(node.outputs[0])) {
-        return id;
-      }
-    }
-    return kNone;
+  /// True if the first result takes over its operand's buffer.
+  bool RunsInPlace(const DraftNode& node) const {
+    if (std::ranges::count(kInPlace, node.target) == 0) return false;
+    const TensorId id = node.inputs[0];
+    return !IsOfSource(id) && left_[At(id)] == 1 && IsLastOfBuffer(id) &&
+           draft_.TypeOf(id) == draft_.TypeOf(node.outputs[0]);
   }
 
   bool IsLastOfBuffer(TensorId id) const {
@@ -125,8 +111,7 @@ class GraphMaker {
     if (node.aliases) return storage_of_[At(node.inputs[0])];
     const TensorType& type = draft_.TypeOf(id);
     if (!IsResult(id)) {
-      const TensorId operand = i == 0 ? InPlace(node) : kNone;
-      if (operand != kNone) return storage_of_[At(operand)];
+      if (i == 0 && RunsInPlace(node)) return storage_of_[At(node.inputs[0])];
       const auto free = std::ranges::find(
           free_, type, [](const auto& buffer) { return buffer.first; });
       if (free != free_.end()) {

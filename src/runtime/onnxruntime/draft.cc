@@ -63,11 +63,23 @@ std::string WithoutUnderscore(std::string target) {
   return target;
 }
 
+bool UpdatesInPlace(const Node& node) {
+  return node.target.ends_with('_') && node.kind != OpKind::kView;
+}
+
 class DraftMaker {
  public:
   explicit DraftMaker(const OperatorGraph& graph)
-      : graph_(graph), tensor_of_(graph.values().size(), kNone) {
+      : graph_(graph),
+        tensor_of_(graph.values().size(), kNone),
+        is_written_(graph.storages().size(), false) {
     draft_.graph = &graph;
+    for (const Node& node : graph.nodes()) {
+      if (!UpdatesInPlace(node)) continue;
+      for (const ValueId id : node.outputs) {
+        is_written_[static_cast<std::size_t>(graph.value(id).storage)] = true;
+      }
+    }
   }
 
   Draft Make() {
@@ -90,7 +102,8 @@ class DraftMaker {
     if (value.producer == kNone) {
       DraftTensor& source = draft_.tensors.back();
       source.source = id;
-      source.constant = IsSourceRole(graph_.storage(value.storage).role);
+      source.constant = IsSourceRole(graph_.storage(value.storage).role) &&
+                        !is_written_[static_cast<std::size_t>(value.storage)];
     }
     return tensor;
   }
@@ -121,6 +134,8 @@ class DraftMaker {
     for (const ValueId output : node.outputs) {
       made.outputs.push_back(Tensor(output));
     }
+    made.writes = UpdatesInPlace(node) && !node.inputs.empty() &&
+                  graph_.value(node.inputs[0]).producer == kNone;
     if (Contains(kOfCalls, node.kind) && !node.calls.empty()) {
       made.target = node.target;
       made.recorded = id;
@@ -145,6 +160,7 @@ class DraftMaker {
   const OperatorGraph& graph_;
   Draft draft_;
   std::vector<TensorId> tensor_of_;  ///< By recorded value.
+  std::vector<bool> is_written_;     ///< By recorded storage.
 };
 
 }  // namespace
@@ -225,7 +241,7 @@ void DropUnused(Draft& draft) {
   };
   std::ranges::for_each(draft.outputs, read);
   for (auto node = draft.nodes.rbegin(); node != draft.nodes.rend(); ++node) {
-    const bool is_used = node->outputs.empty() ||
+    const bool is_used = node->outputs.empty() || node->writes ||
                          std::ranges::any_of(node->outputs, [&](TensorId id) {
                            return is_read[static_cast<std::size_t>(id)];
                          });

@@ -36,6 +36,7 @@ struct DraftNode {
   Attributes attributes;
   std::vector<DraftNode> calls = {};  ///< See src/runtime/README.md.
   bool aliases = false;  ///< Its result is its first operand's memory.
+  bool writes = false;   ///< Updates its first operand: never unused.
   /// The recorded operator whose own calls it keeps; kNone: it has none.
   NodeId recorded = kNone;
 };

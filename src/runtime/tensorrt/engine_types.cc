@@ -18,12 +18,13 @@ std::vector<bool> Int8Storages(const OperatorGraph& graph,
     return Place(graph.value(id).storage);
   };
   const auto mark_weight = [&](NodeId id) {
-    const std::vector<ValueId>& inputs = graph.node(id).inputs;
-    if (inputs.size() < 2 || !plan.is_constant[Place(inputs[1])] ||
-        graph.value(inputs[1]).type.shape.size() < kMatrixRank) {
-      return;
+    for (const ValueId input : graph.node(id).inputs) {
+      const bool is_matrix =
+          graph.value(input).type.shape.size() >= kMatrixRank;
+      if (is_matrix && plan.is_constant[Place(input)]) {
+        is_int8[storage_of(input)] = true;
+      }
     }
-    is_int8[storage_of(inputs[1])] = true;
   };
   for (const Layer& layer : plan.layers) {
     for (const NodeId id : layer.nodes) {

@@ -8,7 +8,7 @@ import pathlib
 import tempfile
 import unittest
 
-from calls import ONNX, SCRIPT, OK, MODEL_FAILED, run, predict_json
+from calls import BOUNDED, ONNX, SCRIPT, OK, MODEL_FAILED, run, predict_json
 
 
 class Measure(unittest.TestCase):
@@ -66,6 +66,36 @@ class Measure(unittest.TestCase):
                           ("bf16", "1"), ("bf16", "2")])
         self.assertEqual({r["status"] for r in rows}, {"ok"})
         self.assertEqual(outcome.returncode, OK)
+
+    def in_runtime(self, *arguments):
+        """The row of a run in Python's packages, which may be missing."""
+        (row,) = self.rows("--trust", *arguments)
+        if "FORETELL_PYTHON names" in row["message"]:
+            self.skipTest(row["message"])
+        self.assertEqual(row["status"], "ok", row["message"])
+        return row
+
+    def test_compile_runs_an_exported_program(self):
+        row = self.in_runtime("--runtime", "compile", BOUNDED)
+        self.assertEqual(row["latency"]["runs"], 2)
+        self.assertGreater(row["memory"]["peak_rss_bytes"], 0)
+
+    def test_onnxruntime_runs_an_onnx_file(self):
+        row = self.in_runtime("--runtime", "onnxruntime", ONNX, "--batch", "2")
+        self.assertEqual((row["latency"]["runs"], row["batch"]), (2, 2))
+
+    def test_other_runtimes_say_what_they_cannot_run(self):
+        for words, reason in (
+                (("--runtime", "compile", BOUNDED), "allow it with --trust"),
+                (("--runtime", "tensorrt", "--trust", ONNX), "cannot be measured"),
+                (("--runtime", "compile", "--trust", ONNX), "runs .pt2 files"),
+                (("--runtime", "onnxruntime", "--trust", BOUNDED), "runs .onnx files"),
+                (("--runtime", "compile", "--trust", "--energy", BOUNDED),
+                 "latency and memory of inference")):
+            outcome = run("measure", *self.QUICK, *words)
+            with self.subTest(words=words):
+                self.assertEqual(outcome.returncode, MODEL_FAILED)
+                self.assertIn(reason, outcome.stderr)
 
     def test_autocast_runs_fp32_parameters_in_16_bits(self):
         (plain,), (mixed,) = (self.rows(ONNX, "--batch", "4", *flags)

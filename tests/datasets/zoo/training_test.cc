@@ -31,7 +31,7 @@ const std::map<std::string_view, std::string>& Small() {
       {"unet", "image_size=32"},
       {"unet3d", "edge=16"},
       {"weather", "height=32&width=32"},
-      {"vit", "image_size=64"},
+      {"vit", "image_size=224"},
       {"swin", "image_size=56"},
       {"visformer", "image_size=32"},
       {"poolformer", "image_size=64"},
@@ -47,6 +47,7 @@ const std::map<std::string_view, std::string>& Small() {
       {"vae_decoder", "image_size=8"},
       {"whisper", "frames=40"},
       {"detr", "height=64&width=96"},
+      {"flux", "image_size=4&seq=8"},
   };
   return kSmall;
 }

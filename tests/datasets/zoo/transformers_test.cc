@@ -161,6 +161,21 @@ TEST(T5, CountsItsSharedEmbeddingOnce) {
             32128 * 512 + 32 * 8 + 4 * 512 * 512 + 2 * 512 * 2048 + 3 * 512);
 }
 
+TEST(Vit, DinoHasScalesAndNoClasses) {
+  // Of blocks of 768: norms, query, key and value, output, feed-forward part,
+  // and 2·768 scales; 37·37 patches and a class token with positions.
+  const std::int64_t block = 4 * 768 + 4 * (768 * 768 + 768) +
+                             2 * 4 * 768 * 768 + 5 * 768 + 2 * 768;
+  const std::int64_t embedding = 3 * 14 * 14 * 768 + 768 + 768 + 1370 * 768;
+  EXPECT_EQ(zoo::Load("vit_base_patch14_dinov2").parameter_elements(),
+            embedding + 12 * block + 2 * 768);
+  // transformers' Dinov2Model has a token for masks, too: 86,580,480.
+  EXPECT_EQ(embedding + 12 * block + 2 * 768, 86'580'480 - 768);
+  const Trace trace = TraceZoo("vit_base_patch14_dinov2?image_size=28", 2);
+  EXPECT_EQ(trace.outputs.front().type.shape,
+            (std::vector<std::int64_t>{2, 768}));
+}
+
 TEST(Mlp, MatchesAHandCount) {
   // 4 → 8 → 3 with biases, and two vectors of 8 of the norm.
   const std::string name = "mlp?inputs=4&hidden=8&outputs=3&batch_norm=true";

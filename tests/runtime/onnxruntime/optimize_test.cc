@@ -211,7 +211,17 @@ TEST(OptimizeForOnnxRuntime, ComputesWhatIsConstantOnce) {
             (Kinds{{"exp", 1}, {"matmul", 1}}));
 }
 
-/// By the rules of the planner: the sum and the activation overwrite their
+TEST(OptimizeForOnnxRuntime, KeepsWhatWritesIntoABuffer) {
+  constexpr std::string_view kCache =
+      "%c = buffer f32[2,8]\n"
+      "%x = input f32[2,8]\n"
+      "%0 = add_(%c, %x) : f32[2,8] alias %c\n"
+      "%1 = exp(%c) : f32[2,8]\n"
+      "output %1\n";
+  EXPECT_EQ(Remaining(kCache, OrtLevel::kAll), (Kinds{{"add", 1}, {"exp", 1}}));
+}
+
+/// By the rules of the planner: the activation overwrites its
 /// operand, and the second product takes the buffer that the first gave up.
 TEST(OptimizeForOnnxRuntime, PlansBuffersAsThePlannerDoes) {
   constexpr std::string_view kChain =
