@@ -111,10 +111,13 @@ void Keep(NormWriter& writer, ValueId mean, ValueId rstd) {
   const std::vector<ValueId>& results = writer.node().outputs;
   if (results.size() < 3) return;
   PrimitiveEmitter& emitter = writer.emitter();
-  emitter.Set(results[1],
-              emitter.View(mean, emitter.graph().value(results[1]).type));
-  emitter.Set(results[2],
-              emitter.View(rstd, emitter.graph().value(results[2]).type));
+  const auto keep = [&emitter](ValueId result, ValueId made) {
+    const TensorType& type = emitter.graph().value(result).type;
+    emitter.Set(result,
+                emitter.TypeOf(made) == type ? made : emitter.View(made, type));
+  };
+  keep(results[1], mean);
+  keep(results[2], rstd);
 }
 
 void LayerNorm(NormWriter& writer) {

@@ -169,10 +169,41 @@ class JointWriter {
     for (const ValueId output : node.outputs) {
       made.bytes += graph_.value(output).type.Bytes();
     }
+    if (const std::int32_t same = FindSame(node, made); same != kNone) {
+      joint_.place_of[Place(node.outputs.front())] = same;
+      return;
+    }
     if (node.outputs.size() == 1) made.value = node.outputs.front();
     const ValueId only = made.value;
     const std::int32_t place = Add(std::move(made), only);
     if (only == kNone) AddItems(id, place);
+  }
+
+  /// An earlier operator of one result that computes the same
+  /// (fx_graph_cse), or kNone.
+  std::int32_t FindSame(const Node& node, const JointNode& made) const {
+    if (node.outputs.size() != 1 || made.inputs.empty() || made.in_backward ||
+        !made.traits.is_fusible || made.traits.is_random) {
+      return kNone;
+    }
+    const auto place_of = [this](ValueId id) {
+      return joint_.place_of[Place(id)];
+    };
+    for (const std::int32_t user :
+         joint_.nodes[Place(made.inputs.back())].users) {
+      const JointNode& other = joint_.nodes[Place(user)];
+      const Node& earlier = graph_.node(other.node);
+      if (other.value != kNone && earlier.outputs.size() == 1 &&
+          earlier.target == node.target &&
+          earlier.attributes == node.attributes &&
+          graph_.value(other.value).type ==
+              graph_.value(node.outputs.front()).type &&
+          std::ranges::equal(earlier.inputs, node.inputs, {}, place_of,
+                             place_of)) {
+        return user;
+      }
+    }
+    return kNone;
   }
 
   void AddItems(NodeId id, std::int32_t tuple) {

@@ -40,7 +40,9 @@ struct JointNode {
 /// as torch.fx has them in AOTAutograd.
 struct JointGraph {
   std::vector<JointNode> nodes;
-  std::vector<std::int32_t> place_of;  ///< By value of the step; or kNone.
+  /// By value of the step; or kNone. Values that are computed twice have the
+  /// place of the first.
+  std::vector<std::int32_t> place_of;
 };
 
 /// The joint graph of a step of primitives (Decompose), without the operators

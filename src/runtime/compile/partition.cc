@@ -59,6 +59,12 @@ class PassWriter {
     return nullptr;
   }
 
+  /// The first value that is computed as `id`.
+  ValueId First(ValueId id) const {
+    const std::int32_t place = joint_.place_of[At(id)];
+    return place == kNone ? id : joint_.nodes[At(place)].value;
+  }
+
   void AddSources() {
     for (ValueId id = 0; id < std::ssize(graph_.values()); ++id) {
       const Value& value = graph_.value(id);
@@ -154,8 +160,9 @@ class PassWriter {
     std::unordered_set<NodeId> seen = {id};
     for (std::size_t next = 0; next < missing.size(); ++next) {
       for (const ValueId input : graph_.node(missing[next]).inputs) {
-        const NodeId producer = graph_.value(input).producer;
-        if (backward_[At(input)] == kNone && seen.insert(producer).second) {
+        const ValueId first = First(input);
+        const NodeId producer = graph_.value(first).producer;
+        if (backward_[At(first)] == kNone && seen.insert(producer).second) {
           missing.push_back(producer);
         }
       }
@@ -171,7 +178,7 @@ class PassWriter {
     const StorageId storage = graph_.value(output).storage;
     for (const ValueId input : node.inputs) {
       if (graph_.value(input).storage != storage) continue;
-      return builder_.value(now[At(input)]).storage;
+      return builder_.value(now[At(First(input))]).storage;
     }
     if (phase == node.phase) return StorageNow(storage);
     const StorageId made = NewStorage(storage);
@@ -188,7 +195,7 @@ class PassWriter {
                   .scope = node.scope,
                   .phase = phase};
     for (const ValueId input : node.inputs) {
-      spec.inputs.push_back(now[At(input)]);
+      spec.inputs.push_back(now[At(First(input))]);
     }
     const NodeId added = builder_.AddNode(std::move(spec));
     for (const ValueId output : node.outputs) {
@@ -200,7 +207,7 @@ class PassWriter {
     }
     CopyCalls(
         graph_, id,
-        {.value = [&now](ValueId value) { return now[At(value)]; },
+        {.value = [&now, this](ValueId value) { return now[At(First(value))]; },
          .storage = [this](StorageId storage) { return StorageNow(storage); },
          .name = [](const std::string&) { return std::string(); }},
         added, builder_);
@@ -208,8 +215,8 @@ class PassWriter {
 
   void MarkEnds() {
     const auto mark = [this](ValueId id, auto add) {
-      const ValueId forward = forward_[At(id)];
-      const ValueId now = forward != kNone ? forward : backward_[At(id)];
+      const ValueId forward = forward_[At(First(id))];
+      const ValueId now = forward != kNone ? forward : backward_[At(First(id))];
       if (now != kNone) add(now);
     };
     for (const ValueId id : graph_.inputs()) {
