@@ -27,7 +27,7 @@ bool Assign(const std::optional<T>& value, T& field) {
 
 /// A whole number from 1.
 template <int LoraSpec::*field>
-bool ReadCount(std::string_view value, LoraSpec& spec) {
+bool ReadPositive(std::string_view value, LoraSpec& spec) {
   return Assign(ParseNumber<int>(value), spec.*field) && spec.*field >= 1;
 }
 
@@ -54,7 +54,7 @@ struct LoraKey {
 };
 
 constexpr LoraKey kLoraKeys[] = {
-    {"r=16", &ReadCount<&LoraSpec::rank>},
+    {"r=16", &ReadPositive<&LoraSpec::rank>},
     {"targets=q_proj|v_proj",
      [](std::string_view value, LoraSpec& spec) {
        spec.targets = value;
@@ -83,10 +83,10 @@ constexpr LoraKey kLoraKeys[] = {
      [](std::string_view value, LoraSpec& spec) {
        return Assign(FindIn<AdapterMethod>(kMethodNames, value), spec.method);
      }},
-    {"block=32", &ReadCount<&LoraSpec::block>},
-    {"factor=8", &ReadCount<&LoraSpec::factor>},
-    {"tokens=20", &ReadCount<&LoraSpec::tokens>},
-    {"hidden=1024", &ReadCount<&LoraSpec::hidden>},
+    {"block=32", &ReadPositive<&LoraSpec::block>},
+    {"factor=8", &ReadPositive<&LoraSpec::factor>},
+    {"tokens=20", &ReadPositive<&LoraSpec::tokens>},
+    {"hidden=1024", &ReadPositive<&LoraSpec::hidden>},
     {"both", [](std::string_view, LoraSpec& spec) { return spec.both = true; }},
     {"vera", &ReadMethod<AdapterMethod::kVera>},
     {"ia3", &ReadMethod<AdapterMethod::kIa3>},

@@ -57,7 +57,7 @@ program_test::Network Classifier() {
 }
 
 /// Two layers of 16 inputs and results.
-program_test::Network TwoLayers() {
+program_test::Network Float8Layers() {
   return [](Weights& weights) {
     const at::Tensor first = weights.Parameter("first", {16, 16});
     const at::Tensor last = weights.Parameter("last", {16, 16});
@@ -70,7 +70,7 @@ program_test::Network TwoLayers() {
 OperatorGraph TrainFloat8(const std::string& kernels) {
   const std::vector<BoundInput> inputs = {{"x", {DType::kF32, {32, 16}}}};
   return TraceProgram(
-             FakeProgram("net", inputs, TwoLayers()), inputs,
+             FakeProgram("net", inputs, Float8Layers()), inputs,
              {.run = {.mode = Mode::kTraining, .precision = Precision::kBf16},
               .loop = {.kernels = kernels}})
       .graph;
