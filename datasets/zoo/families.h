@@ -40,5 +40,6 @@ extern const Family kDiffusionUNet;
 extern const Family kVaeDecoder;
 extern const Family kWhisper;
 extern const Family kDetr;
+extern const Family kFlux;
 
 }  // namespace foretell::zoo

@@ -164,8 +164,8 @@ TEST(T5, CountsItsSharedEmbeddingOnce) {
 TEST(Vit, DinoHasScalesAndNoClasses) {
   // Of blocks of 768: norms, query, key and value, output, feed-forward part,
   // and 2·768 scales; 37·37 patches and a class token with positions.
-  const std::int64_t block = 4 * 768 + 4 * (768 * 768 + 768) +
-                             2 * 4 * 768 * 768 + 5 * 768 + 2 * 768;
+  const std::int64_t block =
+      4 * 768 + 4 * (768 * 768 + 768) + 2 * 4 * 768 * 768 + 5 * 768 + 2 * 768;
   const std::int64_t embedding = 3 * 14 * 14 * 768 + 768 + 768 + 1370 * 768;
   EXPECT_EQ(zoo::Load("vit_base_patch14_dinov2").parameter_elements(),
             embedding + 12 * block + 2 * 768);
@@ -174,6 +174,35 @@ TEST(Vit, DinoHasScalesAndNoClasses) {
   const Trace trace = TraceZoo("vit_base_patch14_dinov2?image_size=28", 2);
   EXPECT_EQ(trace.outputs.front().type.shape,
             (std::vector<std::int64_t>{2, 768}));
+}
+
+// Products with biases of diffusers' FluxTransformer2DModel: FLUX.1-dev has
+// 11,901,408,320 weights.
+TEST(Flux, MatchesAHandCount) {
+  const auto product = [](std::int64_t in, std::int64_t out) {
+    return in * out + out;
+  };
+  const std::int64_t w = 3072;
+  const std::int64_t mlp = product(w, 4 * w) + product(4 * w, w);
+  const std::int64_t joint =
+      2 * product(w, 6 * w) + 8 * product(w, w) + 4 * 128 + 2 * mlp;
+  const std::int64_t single = product(w, 3 * w) + product(w, 4 * w) +
+                              product(5 * w, w) + 3 * product(w, w) + 2 * 128;
+  const std::int64_t ends = 2 * (product(256, w) + product(w, w)) +
+                            product(768, w) + product(w, w) + product(4096, w) +
+                            product(64, w) + product(w, 2 * w) + product(w, 64);
+  EXPECT_EQ(ends + 19 * joint + 38 * single, 11'901'408'320);
+  EXPECT_EQ(zoo::Load("flux1_dev").parameter_elements(),
+            ends + 19 * joint + 38 * single);
+}
+
+TEST(Flux, ReturnsThePatchesOfTheImage) {
+  const Trace trace = TraceZoo(
+      "flux?depth=1&single_depth=1&heads=2&head_width=16&text_width=32&"
+      "image_size=4&seq=5",
+      3);
+  EXPECT_EQ(trace.outputs.front().type.shape,
+            (std::vector<std::int64_t>{3, 16, 64}));
 }
 
 TEST(Mlp, MatchesAHandCount) {
