@@ -111,10 +111,8 @@ def words_of(row):
         words = [EARLY if word == STOPGAP else word for word in words]
     loop = [flag for name, flag in LOOPS.items() if row["id"].startswith(name)]
     if "--loss-in-function" in loop and "--recompute" in words:
-        # transformers' checkpoints are reentrant by default, its FSDP is the first, and
-        # `accelerate launch` sets use_orig_params; PEFT wraps adapters apart.
-        parts = "" if "--lora" in words else ",orig-params"
-        words = [re.sub(r"^fsdp1?:(\d+)$", rf"fsdp1:\1,reentrant{parts}", word)
+        # transformers' checkpoints are reentrant by default, its FSDP is the first.
+        words = [re.sub(r"^fsdp1?:(\d+)$", r"fsdp1:\1,reentrant", word)
                  for word in words]
     return [*words, *(flag for flag in loop if flag not in words)]
 

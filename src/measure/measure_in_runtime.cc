@@ -86,7 +86,8 @@ Measurement ResultOfRuntime(const MeasureRequest& request,
         json.at("message"));
   }
   Measurement result = FailedMeasurement(request, MeasureStatus::kOk, "");
-  result.latency = Summarize(json.at("times_ms").get<std::vector<double>>());
+  result.latency =
+      measure::Summarize(json.at("times_ms").get<std::vector<double>>());
   result.memory.peak_allocated_bytes =
       Optional<std::int64_t>(json, "peak_allocated_bytes");
   result.memory.peak_reserved_bytes =

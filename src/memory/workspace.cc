@@ -32,12 +32,12 @@
 // them. The multiples of 32-bit convolutions were found by coordinate descent
 // over published peaks of training on an A100 (GPUMemNet's table of timm
 // networks; every third row), under the median of the absolute percentage
-// error. They are copies for tensor cores, whose kernels want channels innermost. A
-// card that multiplies TF32 no faster than FP32, as GeForce cards do, runs
-// dense 32-bit convolutions where the tensors are: on such cards published
-// peaks of training leave no room for a workspace (docs/memory.md). Those of
-// 16-bit convolutions are not fitted to anything: tensor-core kernels want
-// channels innermost, so all three tensors are copied.
+// error. They are copies for tensor cores, whose kernels want channels
+// innermost. A card that multiplies TF32 no faster than FP32, as GeForce cards
+// do, runs dense 32-bit convolutions where the tensors are: on such cards
+// published peaks of training leave no room for a workspace (docs/memory.md).
+// Those of 16-bit convolutions are not fitted to anything: tensor-core kernels
+// want channels innermost, so all three tensors are copied.
 //
 // Convolutions of 3 x 3 taps and stride 1 were read off generated CNNs of the
 // same source, whose channels are any number:
@@ -48,8 +48,7 @@
 // - Where the gradient of the input is computed the weight is copied twice: it
 //   is turned around, too.
 // - The 2.25 are a Winograd transform in a kernel of its own: 4 x 4 outputs of
-//   a 3 x 3 window are 6 x 6 products, 36 numbers in place of 16
-//   (docs/memory.md).
+//   a 3 x 3 window are 6 x 6 products, 36 numbers in place of 16.
 //
 // On Hopper they were measured one convolution at a time (cuDNN 9.19 on an
 // H100, the distinct convolutions of stock networks, datasets/labels): windows
@@ -60,8 +59,7 @@
 // With channels innermost already (channels_last), nothing is left to copy: on
 // an H200 (datasets/labels) dense convolutions of more than 16 MiB used 0.5 %
 // of their tensors' bytes forward and 2.7 % backward, pointwise ones 0.2 % and
-// 15 %. Grouped ones and stems keep their copies there. Other devices were not
-// measured so; the cause is the same.
+// 15 %. Grouped ones and stems keep their copies there.
 
 namespace foretell {
 namespace {

@@ -17,8 +17,7 @@
 //              is done. A unit whose inputs need no gradient, and the root, are
 //              done when the whole backward pass is.
 //
-// FullyShardedDataParallel, FSDP1, has one flat parameter per unit, which the
-// optimizer updates as one (flat_shards.h)
+// FullyShardedDataParallel, FSDP1, has one flat parameter per unit
 // (torch/distributed/fsdp/_flat_param.py, _runtime_utils.py, 2.13):
 //
 //   forward    parameters are views of the gathered buffer, which is allocated
@@ -55,7 +54,6 @@ ShardedStep::ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
       facts_(graph, trained),
       sizes_(graph, facts_, spec),
       found_(FindUnits(graph, facts_, spec)),
-      flat_(graph, facts_, found_, spec),
       is_held_(graph.storages().size(), false),
       states_(found_.units.size()),
       shards_(facts_.parameters.size(), kNone),
@@ -73,30 +71,21 @@ std::vector<NodeId> ShardedStep::Order() const {
 }
 
 std::optional<std::int64_t> ShardedStep::BytesOf(StorageId id) const {
+  const ParameterIndex index = facts_.OwnerOf(id);
+  const std::int64_t bytes = graph().storage(id).bytes;
   if (spec().cpu_offload) {
     const TensorRole role = graph().storage(id).role;
     if (role == TensorRole::kOptimizerState ||
         role == TensorRole::kOptimizerTemporary) {
       return std::nullopt;
     }
-    if (role == TensorRole::kParameter && facts_.OwnerOf(id) != kNone) return 0;
+    if (role == TensorRole::kParameter && index != kNone) return 0;
   }
-  if (flat_.LeaderOf(id) != id) return std::nullopt;
-  std::int64_t bytes = flat_.PartsOf(id).empty() ? RowBytesOf(id) : 0;
-  for (const StorageId part : flat_.PartsOf(id)) bytes += RowBytesOf(part);
-  return bytes;
-}
-
-std::int64_t ShardedStep::RowBytesOf(StorageId id) const {
-  const ParameterIndex index = facts_.OwnerOf(id);
-  const std::int64_t bytes = graph().storage(id).bytes;
   if (index == kNone || At(index).gradient == id) return bytes;
   const TensorType& whole = sizes_.TypeOf(index);
   const std::int64_t elements = whole.NumElements();
   if (elements == 0) return bytes;
-  const bool is_cut = IsFlat() && spec().orig_params && At(index).storage != id;
-  const std::int64_t own =
-      is_cut ? flat_.OwnElements(index) : sizes_.ShardType(index).NumElements();
+  const std::int64_t own = sizes_.ShardType(index).NumElements();
   if (bytes == whole.Bytes()) return own * ByteWidth(sizes_.OwnDType(index));
   if (bytes % elements == 0) return bytes / elements * own;
   // Scales of blocks of an 8-bit state, codes in 4 bits.
@@ -121,7 +110,6 @@ TensorType ShardedStep::TypeOf(ValueId id) const {
 }
 
 bool ShardedStep::Keeps(const MemoryEvent& event) const {
-  if (flat_.LeaderOf(event.storage) != event.storage) return false;
   if (event.kind == MemoryEvent::Kind::kAllocate) return true;
   const ParameterIndex index = facts_.OwnerOf(event.storage);
   return !is_held_[IndexOf(event.storage)] &&

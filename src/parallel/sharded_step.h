@@ -3,7 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include "src/parallel/flat_shards.h"
 #include "src/parallel/held_inputs.h"
 #include "src/parallel/shard_sizes.h"
 #include "src/parallel/sharded_units.h"
@@ -47,16 +46,9 @@ class ShardedStep final : public StepRewriter {
 
   /// Without the optimizer's nodes if the host runs it.
   std::vector<NodeId> Order() const override;
-
-  /// Of the rows of one storage.
-  std::int64_t RowBytesOf(StorageId id) const;
-
-  /// Empty for what is a part of another's tensor.
   std::optional<std::int64_t> BytesOf(StorageId id) const override;
-  StorageId LeaderOf(StorageId id) const override { return flat_.LeaderOf(id); }
   TensorType TypeOf(ValueId id) const override;
-  /// Gradients are freed when they are packed; a tensor lives with the first
-  /// storage that is a part of it.
+  /// Gradients are freed when they are packed.
   bool Keeps(const MemoryEvent& event) const override;
   void Begin() override;
   void BeforeNode(NodeId id) override;
@@ -124,7 +116,6 @@ class ShardedStep final : public StepRewriter {
   StepFacts facts_;
   ShardSizes sizes_;
   ShardedUnits found_;
-  FlatShards flat_;
   std::vector<bool> is_held_;    ///< By storage: now, by a hook.
   std::vector<StorageId> held_;  ///< All that hooks held, in the new graph.
   std::vector<HeldGradient> gradients_;

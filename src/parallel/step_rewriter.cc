@@ -92,9 +92,6 @@ void StepRewriter::AddStorages() {
     const Storage& storage = graph_.storage(id);
     SetStorage(id, builder_.AddStorage(*bytes, storage.role, storage.label));
   }
-  for (StorageId id = 0; id < std::ssize(graph_.storages()); ++id) {
-    SetStorage(id, StorageNow(LeaderOf(id)));
-  }
 }
 
 void StepRewriter::AddSources() {

@@ -60,9 +60,6 @@ class StepRewriter {
   virtual void AfterNode(NodeId /*id*/) {}
   /// Bytes of a storage on one GPU; empty: the plan has no part of it.
   virtual std::optional<std::int64_t> BytesOf(StorageId id) const;
-  /// The storage whose part of one GPU holds that of `id` too; `id` itself
-  /// unless BytesOf is empty for it.
-  virtual StorageId LeaderOf(StorageId id) const { return id; }
   /// One GPU's part of a tensor.
   virtual TensorType TypeOf(ValueId id) const;
   /// Strides of that part: ordered as in the whole tensor.

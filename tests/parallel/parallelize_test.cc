@@ -104,21 +104,6 @@ TEST(Parallelize, GathersOneFlatParameterPerBlockInFsdp1) {
             ExchangesOf(flat)[std::string(kAllGather)].bytes);
 }
 
-// The optimizer's states and temporaries of a block, too.
-TEST(Parallelize, MakesABlocksShardsOneTensorInFsdp1) {
-  const OperatorGraph rows = ReadStep("blocks").Under("fsdp:4");
-  const OperatorGraph flat = ReadStep("blocks").Under("fsdp1:4");
-  for (const TensorRole role :
-       {TensorRole::kOptimizerState, TensorRole::kOptimizerTemporary}) {
-    const auto count = [role](const OperatorGraph& graph) {
-      return std::ranges::count(graph.storages(), role, &Storage::role);
-    };
-    EXPECT_EQ(BytesOfRole(flat, role), BytesOfRole(rows, role));
-    EXPECT_LE(count(flat), count(rows));
-  }
-  EXPECT_LT(flat.storages().size(), rows.storages().size());
-}
-
 TEST(Parallelize, FreesFlatGradientsOnceTheyAreScattered) {
   const OperatorGraph graph = ReadStep("blocks").Under("fsdp1:4");
   int freed = 0;
