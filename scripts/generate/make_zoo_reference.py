@@ -73,6 +73,11 @@ NETWORKS |= {
     )
 }
 NETWORKS |= {
+    name: ("timm", name, (3, 518, 518))
+    for name in ("vit_small_patch14_dinov2", "vit_base_patch14_dinov2",
+                 "vit_large_patch14_dinov2")
+}
+NETWORKS |= {
     name: ("transformers", name, (128,))
     for name in "bert_base bert_large gpt2 gpt2_medium t5_small t5_base "
     "deberta_v2_base".split()

@@ -122,7 +122,7 @@ class Scheduler {
     return bytes;
   }
 
-  /// `elements` of a loop element by element beside a reduction.
+  /// `elements` of a loop element by element next to a reduction.
   static bool FitsRows(const Group& reduction, std::int64_t elements) {
     return elements == reduction.rows ||
            (reduction.is_inner &&

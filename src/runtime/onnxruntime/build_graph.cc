@@ -140,7 +140,7 @@ class GraphMaker {
       storage_of_[At(id)] = storage;
       value_of_[At(id)] = builder_.AddResult(added, tensor.name, tensor.type,
                                              storage, tensor.strides);
-      // A result that nobody reads is given up at once.
+      // A result that nothing reads is given up at once.
       users_[storage] += std::max(left_[At(id)], 1);
     }
     AddCalls(node, added);

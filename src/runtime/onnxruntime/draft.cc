@@ -1,5 +1,7 @@
 #include "src/runtime/onnxruntime/draft.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -166,7 +168,7 @@ class DraftMaker {
 }  // namespace
 
 TensorId Draft::AddTensor(TensorType type, std::string name) {
-  if (name.empty()) name = "ort." + std::to_string(tensors.size());
+  if (name.empty()) name = fmt::format("ort.{}", tensors.size());
   tensors.push_back({.name = std::move(name), .type = std::move(type)});
   return static_cast<TensorId>(tensors.size() - 1);
 }

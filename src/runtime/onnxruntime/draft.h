@@ -95,7 +95,7 @@ class Uses {
 /// Lets every reader of `from`, and the network's results, read `to`.
 void Replace(Draft& draft, TensorId from, TensorId to);
 
-/// Drops removed nodes and those whose results nobody reads.
+/// Drops removed nodes and those whose results nothing reads.
 void DropUnused(Draft& draft);
 
 /// The recorded inference step as its export to ONNX: without copies and modes

@@ -255,7 +255,7 @@ class Planner {
     return false;
   }
 
-  /// Whether all that `layer` reads beside `scores` is smaller than those.
+  /// Whether all that `layer` reads apart from `scores` is smaller than those.
   bool HasOnlyMasks(const Layer& layer, std::int64_t scores) const {
     for (const NodeId id : layer.nodes) {
       if (id == layer.anchor) continue;

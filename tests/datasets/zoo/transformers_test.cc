@@ -56,7 +56,7 @@ struct Row {
 
 const std::array<Row, 17>& Rows() {
   static const std::array<Row, 17> kRows = {{
-      {&zoo::kVit, "image_size=64", 6},
+      {&zoo::kVit, "image_size=224", 9},
       {&zoo::kSwin, "image_size=56", 4},
       {&zoo::kVisformer, "image_size=32", 2},
       {&zoo::kPoolFormer, "image_size=64", 5},
