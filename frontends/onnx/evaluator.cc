@@ -310,9 +310,8 @@ void Evaluator::Execute(const Node& node, Frame& frame) {
           FindOperator(node.domain, node.op_type, version);
       NodeContext context(*this, frame, node, version);
       if (row == nullptr) {
-        context.Fail(
-            ErrorCode::kUnsupported,
-            "operator is not supported at version {}", version);
+        context.Fail(ErrorCode::kUnsupported,
+                     "operator is not supported at version {}", version);
       }
       row->lowering(context);
     }

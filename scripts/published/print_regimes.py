@@ -48,8 +48,12 @@ TIMES = (
     ("image and text networks, the GPU decides, inference",
      lambda row: is_network(row) and not row.is_host_bound and not row.is_slice and
      row.mode == "inference"),
-    ("the same, small batches that the host decides",
-     lambda row: is_network(row) and row.is_host_bound and not row.is_slice),
+    ("small batches, which the host decides, before Hopper",
+     lambda row: row.quantity == "latency" and row.is_host_bound and
+     not row.is_slice and row.has_older_host),
+    ("the same, Hopper and newer",
+     lambda row: row.quantity == "latency" and row.is_host_bound and
+     not row.has_older_host),
     ("training step",
      lambda row: is_network(row) and not row.is_host_bound and not row.is_slice and
      row.mode == "training"),

@@ -62,6 +62,10 @@ std::vector<double> RuntimeDispatchUs(const OperatorGraph& graph,
   for (std::size_t i = 0; i < result.size(); ++i) {
     const Node& node = graph.nodes()[i];
     if (node.phase == Phase::kOptimizer || result[i] == 0) continue;
+    if (node.kind == OpKind::kView) {
+      result[i] = 0;
+      continue;
+    }
     begins |= node.phase != std::exchange(phase, node.phase);
     const double us = IsGenerated(node)
                           ? host.kernel_us

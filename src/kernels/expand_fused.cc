@@ -123,6 +123,7 @@ void SetFusedRows(const Expansion& expansion, const Node& node,
                   Kernel& kernel) {
   kernel.row_step = 1;
   for (const Node& call : node.calls) {
+    if (call.inputs.empty()) continue;
     const std::int64_t row = RowOf(expansion, call);
     if (row <= kernel.row_elements) continue;
     kernel.row_elements = row;
@@ -169,8 +170,9 @@ void ExpandProductWithEpilogue(Expansion& expansion,
 }  // namespace
 
 bool HasEpilogue(const OperatorGraph& graph, const Node& node) {
-  return graph.info().runtime.runtime != Runtime::kEager && TakesEpilogue(node) &&
-         !node.calls.empty() && std::ranges::none_of(node.calls, &TakesEpilogue);
+  return graph.info().runtime.runtime != Runtime::kEager &&
+         TakesEpilogue(node) && !node.calls.empty() &&
+         std::ranges::none_of(node.calls, &TakesEpilogue);
 }
 
 bool ExpandFused(Expansion& expansion, const ExpandedNode& expanded) {

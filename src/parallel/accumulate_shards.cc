@@ -193,7 +193,7 @@ class ShardAccumulation final : public StepRewriter {
   int rounds_;
   Passes passes_;
   std::vector<StorageLife> lives_;
-  std::vector<bool> is_sum_;                       ///< By storage.
+  std::vector<bool> is_sum_;             ///< By storage.
   std::map<StorageId, NodeId> writers_;  ///< Of sums.
   std::map<StorageId, StorageId> sums_;  ///< In the new graph.
   std::map<ValueId, ValueId> added_to_;  ///< Likewise.

@@ -98,10 +98,10 @@ TEST(Advise, RanksWhatKeepsTheNumericsFirst) {
           "gradient accumulation 2 x 3", "expandable segments",
           "saved tensors on the host", "optimizer in the backward pass",
           "optimizer states on the host", "foreach=False", "fused=True",
-          "torch.compile", "shard over 2 GPUs (fsdp:2)", "shard over 8 GPUs (fsdp:8)",
-          "optimizer sgd", "optimizer momentum", "optimizer adamw",
-          "optimizer rmsprop", "optimizer adagrad", "optimizer adafactor",
-          "optimizer adamw8bit", "autocast to bf16"));
+          "torch.compile", "shard over 2 GPUs (fsdp:2)",
+          "shard over 8 GPUs (fsdp:8)", "optimizer sgd", "optimizer momentum",
+          "optimizer adamw", "optimizer rmsprop", "optimizer adagrad",
+          "optimizer adafactor", "optimizer adamw8bit", "autocast to bf16"));
   const Remedy& first = advice.remedies.front();
   EXPECT_EQ(first.saved_mib, 300);
   EXPECT_EQ(first.time_factor, 1.3);

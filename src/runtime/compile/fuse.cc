@@ -35,12 +35,15 @@ class KernelWriter {
   OperatorGraph Run() {
     const std::vector<KernelNodes> kernels = ScheduleKernels(graph_, loops_);
     FindLeaving(kernels);
-    AddViews();
     for (const KernelNodes& kernel : kernels) {
-      emitter_.Begin(graph_.node(kernel.front()));
-      Add(kernel);
+      const Node& first = graph_.node(kernel.front());
+      phase_ = std::max(phase_, first.phase);
       AddViews();
+      emitter_.Begin(first);
+      Add(kernel);
     }
+    phase_ = Phase::kOptimizer;
+    AddViews();
     return emitter_.Finish();
   }
 
@@ -80,7 +83,8 @@ class KernelWriter {
     return id;
   }
 
-  /// The views, in the graph's order, whose tensor is there by now.
+  /// The views, in the graph's order, whose tensor is there by now, of the
+  /// passes so far.
   void AddViews() {
     std::vector<NodeId> rest;
     if (views_.empty() && !listed_) {
@@ -91,7 +95,7 @@ class KernelWriter {
     }
     for (const NodeId id : views_) {
       const Node& node = graph_.node(id);
-      if (emitter_.Now(node.inputs.front()) == kNone) {
+      if (node.phase > phase_ || emitter_.Now(node.inputs.front()) == kNone) {
         rest.push_back(id);
         continue;
       }
@@ -190,6 +194,7 @@ class KernelWriter {
   std::vector<bool> leaves_;    ///< By value.
   std::vector<NodeId> views_;   ///< Not yet added.
   bool listed_ = false;
+  Phase phase_ = Phase::kForward;  ///< Of the newest kernel.
 };
 
 }  // namespace
