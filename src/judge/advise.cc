@@ -206,7 +206,7 @@ class Adviser {
     const std::vector<Candidate> strong = Strongest(candidates);
     for (std::size_t i = 0; i < strong.size(); ++i) {
       for (std::size_t k = i + 1; k < strong.size(); ++k) {
-        if (strong[i].row.group == strong[k].row.group) continue;
+        if (Exclude(strong[i].row, strong[k].row)) continue;
         Consider({strong[i].row, strong[k].row});
       }
     }
@@ -219,10 +219,9 @@ class Adviser {
       const Remedy before = *least_;
       const std::vector<RemedyRow> rows = RowsOf(before, candidates);
       for (const Candidate& one : candidates) {
-        const bool is_new =
-            std::ranges::none_of(rows, [&one](const RemedyRow& row) {
-              return row.group == one.row.group;
-            });
+        const bool is_new = std::ranges::none_of(
+            rows,
+            [&one](const RemedyRow& row) { return Exclude(row, one.row); });
         if (!is_new) continue;
         std::vector<RemedyRow> more = rows;
         more.push_back(one.row);

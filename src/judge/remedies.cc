@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace foretell {
 namespace {
 
@@ -161,7 +163,22 @@ void AddAutocast(const StepSetup& setup, const DeviceSpec& device,
                   }});
 }
 
+/// Groups that are modelled in eager PyTorch alone.
+constexpr std::string_view kEagerGroups[] = {"recompute", "offload",
+                                             "parallel"};
+constexpr std::string_view kRuntimeGroup = "runtime";
+
+bool IsOfEager(const RemedyRow& row) {
+  return std::ranges::count(kEagerGroups, row.group) > 0;
+}
+
 }  // namespace
+
+bool Exclude(const RemedyRow& one, const RemedyRow& other) {
+  return one.group == other.group ||
+         (one.group == kRuntimeGroup && IsOfEager(other)) ||
+         (other.group == kRuntimeGroup && IsOfEager(one));
+}
 
 std::vector<RemedyRow> RemediesFor(const AdviceRequest& request,
                                    const DeviceSpec& device) {

@@ -12,11 +12,15 @@ namespace foretell {
 /// A change of a step that could save memory.
 struct RemedyRow {
   std::string name;
-  /// Changes of one group exclude each other.
+  /// See Exclude.
   std::string_view group;
   bool keeps_numerics = true;  ///< As Remedy.
   std::function<void(StepSetup&)> apply;
 };
+
+/// Whether only one of the changes can be made: they are of one group, or one
+/// compiles a step that the other has in eager PyTorch.
+bool Exclude(const RemedyRow& one, const RemedyRow& other);
 
 /// All that apply to the step of `request` on `device`, each once; of parts of
 /// the batch those in SplitRemedy.
