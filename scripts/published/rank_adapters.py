@@ -54,7 +54,8 @@ def lora_of(row):
 
 def predicted_mib(lora, device):
     words = ["predict", "meta-llama/Llama-3.2-3B", "--mode", "training", "--precision",
-             "bf16", "--batch", "4", "--seq-len", "768", "--device", device]
+             "bf16", "--batch", "4", "--seq-len", "768", "--device", device,
+             "--json"]
     if lora:
         words += ["--lora", lora]
     return foretell.run_json(*words)["results"][0]["memory"]["reserved_mib"]

@@ -135,7 +135,8 @@ at::Tensor ResultWithoutBias(const AdaptedCall& call, const at::Tensor& input,
                              bool drops) {
   if (drops) return at::linear(input, weight);
   const c10::IValue& bias = call.arguments[kBiasArgument];
-  return bias.isNone() ? result : at::sub(result, bias.toTensor());
+  const bool has_bias = bias.isTensor() && bias.toTensor().defined();
+  return has_bias ? at::sub(result, bias.toTensor()) : result;
 }
 
 /// What dequantize_module_weight returns: a new tensor if bitsandbytes holds

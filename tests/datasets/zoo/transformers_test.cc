@@ -115,6 +115,18 @@ std::int64_t GradientBytes(const OperatorGraph& graph) {
   return bytes;
 }
 
+TEST(TransformerTraining, AdaptsLayersWithoutABias) {
+  for (const LoraSpec& spec :
+       {LoraSpec{.rank = 4, .targets = "q_proj"},
+        LoraSpec{.rank = 4, .targets = "q_proj", .dora = true}}) {
+    const Trace trace =
+        TraceZoo("smollm2_135m?seq=8", 1,
+                 {.run = {.mode = Mode::kTraining}, .loop = {.lora = spec}});
+    EXPECT_GT(GradientBytes(trace.graph), 0);
+    EXPECT_LT(GradientBytes(trace.graph), trace.graph.ParameterElements());
+  }
+}
+
 TEST(TransformerTraining, GivesEveryParameterOfEveryStockNetworkAGradient) {
   for (const Row& row : Rows()) {
     for (const zoo::Variant& variant : row.family->variants) {
