@@ -7,17 +7,13 @@
 #include <vector>
 
 #include "foretell/graph.h"
+#include "src/graph/index_of.h"
 #include "src/graph/recompute_spec.h"
 
 namespace foretell {
 
 /// Death of a storage that is never freed.
 inline constexpr NodeId kNever = std::numeric_limits<NodeId>::max();
-
-/// `id` as an index of its list.
-constexpr std::size_t IndexOf(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// A run of forward operators to recompute.
 struct RecomputedBlock {

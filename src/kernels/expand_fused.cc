@@ -17,6 +17,7 @@
 #include <span>
 #include <string_view>
 
+#include "src/graph/kind_sets.h"
 #include "src/kernels/expansion.h"
 
 namespace foretell::cost {
@@ -27,21 +28,7 @@ constexpr std::string_view kFusedReduce = "fused_reduce";
 /// Inputs of a product that it needs, at least.
 constexpr std::size_t kFactors = 2;
 
-/// Kinds whose kernels can have an epilogue.
-constexpr OpKind kProducts[] = {OpKind::kConvolution,
-                                OpKind::kTransposedConvolution,
-                                OpKind::kConvolutionBackward,
-                                OpKind::kLinear,
-                                OpKind::kMatmul,
-                                OpKind::kEinsum,
-                                OpKind::kAttention,
-                                OpKind::kAttentionBackward,
-                                OpKind::kRecurrent,
-                                OpKind::kRecurrentBackward};
-
-bool TakesEpilogue(const Node& node) {
-  return std::ranges::count(kProducts, node.kind) > 0;
-}
+bool TakesEpilogue(const Node& node) { return IsProductKind(node.kind); }
 
 bool Reads(const Node& call, ValueId id) {
   return std::ranges::count(call.inputs, id) > 0;

@@ -9,15 +9,11 @@
 
 #include "foretell/graph.h"
 #include "foretell/parallel.h"
+#include "src/graph/index_of.h"
 #include "src/graph/strides.h"
 #include "src/parallel/parallelize.h"
 
 namespace foretell::parallel {
-
-/// `id` as an index of its list.
-constexpr std::size_t IndexOf(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// Rewrites a step, node by node and event by event, and lets a plan insert the
 /// work for several GPUs. Drops storages that live only before the first node,

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "src/graph/index_of.h"
 #include "src/runtime/compile/loops.h"
 #include "src/runtime/compile/primitive_emitter.h"
 #include "src/runtime/compile/schedule.h"
@@ -48,30 +49,27 @@ class KernelWriter {
   }
 
  private:
-  static std::size_t At(std::int32_t id) {
-    return static_cast<std::size_t>(id);
-  }
-  const Loop& LoopOf(NodeId id) const { return loops_[At(id)]; }
+  const Loop& LoopOf(NodeId id) const { return loops_[IndexOf(id)]; }
 
   /// Results that are read outside of their kernel.
   void FindLeaving(const std::vector<KernelNodes>& kernels) {
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       for (const NodeId id : kernels[i]) {
         for (const ValueId output : graph_.node(id).outputs) {
-          kernel_of_[At(output)] = static_cast<int>(i);
+          kernel_of_[IndexOf(output)] = static_cast<int>(i);
         }
       }
     }
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       for (const NodeId id : kernels[i]) {
         for (const LoopRead& read : LoopOf(id).reads) {
-          if (kernel_of_[At(read.buffer)] != static_cast<int>(i)) {
-            leaves_[At(read.buffer)] = true;
+          if (kernel_of_[IndexOf(read.buffer)] != static_cast<int>(i)) {
+            leaves_[IndexOf(read.buffer)] = true;
           }
         }
       }
     }
-    for (ValueId id : graph_.outputs()) leaves_[At(BaseOf(id))] = true;
+    for (ValueId id : graph_.outputs()) leaves_[IndexOf(BaseOf(id))] = true;
   }
 
   ValueId BaseOf(ValueId id) const {
@@ -122,11 +120,11 @@ class KernelWriter {
 
   std::vector<ValueId> Operands(const KernelNodes& kernel) const {
     const int index =
-        kernel_of_[At(graph_.node(kernel.front()).outputs.front())];
+        kernel_of_[IndexOf(graph_.node(kernel.front()).outputs.front())];
     std::vector<ValueId> operands;
     for (const NodeId id : kernel) {
       for (const LoopRead& read : LoopOf(id).reads) {
-        if (kernel_of_[At(read.buffer)] == index) continue;
+        if (kernel_of_[IndexOf(read.buffer)] == index) continue;
         const ValueId now = emitter_.Now(read.value) != kNone
                                 ? emitter_.Now(read.value)
                                 : emitter_.Now(read.buffer);
@@ -140,7 +138,7 @@ class KernelWriter {
     std::vector<ValueId> results;
     for (const NodeId id : kernel) {
       for (const ValueId output : graph_.node(id).outputs) {
-        if (leaves_[At(output)]) results.push_back(output);
+        if (leaves_[IndexOf(output)]) results.push_back(output);
       }
     }
     // A result that nothing reads: what the step updates.

@@ -6,6 +6,9 @@
 #include <span>
 #include <string_view>
 
+#include "src/graph/index_of.h"
+#include "src/graph/kind_sets.h"
+
 // The lists of operators are those of get_default_op_list() in
 // torch/_functorch/partitioners.py, PyTorch 2.13, by kind of operator: element
 // by element, sums, views, copies and indexing are recomputable; convolutions,
@@ -17,34 +20,10 @@ namespace {
 
 constexpr int kFar = 1'000'000'000;
 
+/// In addition to those of elements.
 constexpr auto kRecomputableKinds =
-    std::to_array<OpKind>({OpKind::kRelu,
-                           OpKind::kGelu,
-                           OpKind::kSilu,
-                           OpKind::kSigmoid,
-                           OpKind::kTanh,
-                           OpKind::kHardActivation,
-                           OpKind::kOtherActivation,
-                           OpKind::kActivationBackward,
-                           OpKind::kAdd,
-                           OpKind::kSubtract,
-                           OpKind::kMultiply,
-                           OpKind::kDivide,
-                           OpKind::kElementwise,
-                           OpKind::kCompare,
-                           OpKind::kSelect,
-                           OpKind::kReduce,
-                           OpKind::kView,
-                           OpKind::kCopy,
-                           OpKind::kCast,
-                           OpKind::kDropout,
-                           OpKind::kFill});
-
-constexpr auto kProductKinds = std::to_array<OpKind>(
-    {OpKind::kConvolution, OpKind::kTransposedConvolution,
-     OpKind::kConvolutionBackward, OpKind::kLinear, OpKind::kMatmul,
-     OpKind::kEinsum, OpKind::kAttention, OpKind::kAttentionBackward,
-     OpKind::kRecurrent, OpKind::kRecurrentBackward});
+    std::to_array<OpKind>({OpKind::kReduce, OpKind::kView, OpKind::kCopy,
+                           OpKind::kCast, OpKind::kDropout, OpKind::kFill});
 
 /// Of kinds whose other operators stay.
 constexpr auto kRecomputableTargets =
@@ -53,8 +32,6 @@ constexpr auto kRecomputableTargets =
 bool HasKind(std::span<const OpKind> kinds, OpKind kind) {
   return std::ranges::find(kinds, kind) != kinds.end();
 }
-
-std::size_t Place(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 class JointWriter {
  public:
@@ -66,7 +43,7 @@ class JointWriter {
     MarkLive();
     AddSources();
     for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
-      if (is_live_[Place(id)]) AddNode(id);
+      if (is_live_[IndexOf(id)]) AddNode(id);
     }
     MarkResults();
     MarkPasses();
@@ -90,13 +67,14 @@ class JointWriter {
   JointTraits TraitsOf(const Node& node) const {
     JointTraits traits;
     traits.is_random = node.kind == OpKind::kRandom;
-    traits.is_product = HasKind(kProductKinds, node.kind);
+    traits.is_product = IsProductKind(node.kind);
     traits.is_concat = node.kind == OpKind::kConcat;
     traits.is_view = !node.outputs.empty() && IsView(node, node.outputs[0]) &&
                      !IsUpdate(node);
     traits.is_recomputable =
         !IsUpdate(node) &&
-        (traits.is_view || HasKind(kRecomputableKinds, node.kind) ||
+        (traits.is_view || IsElementwiseKind(node.kind) ||
+         HasKind(kRecomputableKinds, node.kind) ||
          std::ranges::find(kRecomputableTargets, node.target) !=
              kRecomputableTargets.end());
     traits.is_fusible = traits.is_recomputable || traits.is_random;
@@ -107,7 +85,7 @@ class JointWriter {
   void MarkLive() {
     is_live_.assign(graph_.nodes().size(), false);
     std::vector<bool> is_read(graph_.values().size(), false);
-    for (const ValueId id : graph_.outputs()) is_read[Place(id)] = true;
+    for (const ValueId id : graph_.outputs()) is_read[IndexOf(id)] = true;
     for (NodeId id = static_cast<NodeId>(graph_.nodes().size()) - 1; id >= 0;
          --id) {
       const Node& node = graph_.node(id);
@@ -115,11 +93,11 @@ class JointWriter {
       const bool is_needed =
           is_optimizer || IsUpdate(node) || IsGradient(node) ||
           std::ranges::any_of(node.outputs, [&](ValueId output) {
-            return is_read[Place(output)];
+            return is_read[IndexOf(output)];
           });
       if (!is_needed) continue;
-      for (const ValueId input : node.inputs) is_read[Place(input)] = true;
-      is_live_[Place(id)] = !is_optimizer;
+      for (const ValueId input : node.inputs) is_read[IndexOf(input)] = true;
+      is_live_[IndexOf(id)] = !is_optimizer;
     }
   }
 
@@ -144,11 +122,11 @@ class JointWriter {
   std::int32_t Add(JointNode node, ValueId value) {
     const auto place = static_cast<std::int32_t>(joint_.nodes.size());
     for (const std::int32_t input : node.inputs) {
-      std::vector<std::int32_t>& users = joint_.nodes[Place(input)].users;
+      std::vector<std::int32_t>& users = joint_.nodes[IndexOf(input)].users;
       if (users.empty() || users.back() != place) users.push_back(place);
     }
     joint_.nodes.push_back(std::move(node));
-    if (value != kNone) joint_.place_of[Place(value)] = place;
+    if (value != kNone) joint_.place_of[IndexOf(value)] = place;
     return place;
   }
 
@@ -159,7 +137,7 @@ class JointWriter {
     has_begun_ = has_begun_ || is_first;
     made.in_backward = is_first;
     for (const ValueId input : node.inputs) {
-      const std::int32_t place = joint_.place_of[Place(input)];
+      const std::int32_t place = joint_.place_of[IndexOf(input)];
       // The first gradient has the loss's type and reads nothing of it.
       if (place != kNone && !is_first) made.inputs.push_back(place);
     }
@@ -170,7 +148,7 @@ class JointWriter {
       made.bytes += graph_.value(output).type.Bytes();
     }
     if (const std::int32_t same = FindSame(node, made); same != kNone) {
-      joint_.place_of[Place(node.outputs.front())] = same;
+      joint_.place_of[IndexOf(node.outputs.front())] = same;
       return;
     }
     if (node.outputs.size() == 1) made.value = node.outputs.front();
@@ -187,11 +165,11 @@ class JointWriter {
       return kNone;
     }
     const auto place_of = [this](ValueId id) {
-      return joint_.place_of[Place(id)];
+      return joint_.place_of[IndexOf(id)];
     };
     for (const std::int32_t user :
-         joint_.nodes[Place(made.inputs.back())].users) {
-      const JointNode& other = joint_.nodes[Place(user)];
+         joint_.nodes[IndexOf(made.inputs.back())].users) {
+      const JointNode& other = joint_.nodes[IndexOf(user)];
       const Node& earlier = graph_.node(other.node);
       if (other.value != kNone && earlier.outputs.size() == 1 &&
           earlier.target == node.target &&
@@ -218,8 +196,8 @@ class JointWriter {
   }
 
   void MarkResult(ValueId id) {
-    const std::int32_t place = joint_.place_of[Place(id)];
-    if (place != kNone) joint_.nodes[Place(place)].is_result = true;
+    const std::int32_t place = joint_.place_of[IndexOf(id)];
+    if (place != kNone) joint_.nodes[IndexOf(place)].is_result = true;
   }
 
   /// The program's results, updates of sources, and what the optimizer reads.
@@ -260,12 +238,12 @@ class JointWriter {
 
   bool HasInput(const JointNode& node, bool JointNode::*is) const {
     return std::ranges::any_of(node.inputs, [&](std::int32_t input) {
-      return joint_.nodes[Place(input)].*is;
+      return joint_.nodes[IndexOf(input)].*is;
     });
   }
   bool HasUser(const JointNode& node, bool JointNode::*is) const {
     return std::ranges::any_of(node.users, [&](std::int32_t user) {
-      return joint_.nodes[Place(user)].*is;
+      return joint_.nodes[IndexOf(user)].*is;
     });
   }
 
@@ -276,7 +254,7 @@ class JointWriter {
       if (!node->in_forward) continue;
       for (const std::int32_t user : node->users) {
         node->distance =
-            std::min(node->distance, joint_.nodes[Place(user)].distance + 1);
+            std::min(node->distance, joint_.nodes[IndexOf(user)].distance + 1);
       }
     }
   }

@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "src/graph/attributes.h"
+#include "src/graph/index_of.h"
+#include "src/graph/kind_sets.h"
 #include "src/graph/strides.h"
 
 // Lowering in torch/_inductor (PyTorch 2.13): lowering.py says which operators
@@ -34,33 +36,11 @@ constexpr std::int64_t kOperationsEach = 2;
 /// Window of a pooling from which on it is left to PyTorch (lowering.py).
 constexpr std::int64_t kMostWindow = 25;
 
-constexpr auto kPointwiseKinds =
-    std::to_array<OpKind>({OpKind::kRelu,
-                           OpKind::kGelu,
-                           OpKind::kSilu,
-                           OpKind::kSigmoid,
-                           OpKind::kTanh,
-                           OpKind::kHardActivation,
-                           OpKind::kOtherActivation,
-                           OpKind::kActivationBackward,
-                           OpKind::kAdd,
-                           OpKind::kSubtract,
-                           OpKind::kMultiply,
-                           OpKind::kDivide,
-                           OpKind::kElementwise,
-                           OpKind::kCompare,
-                           OpKind::kSelect,
-                           OpKind::kView,
-                           OpKind::kCopy,
-                           OpKind::kCast,
-                           OpKind::kPad,
-                           OpKind::kUpsample,
-                           OpKind::kGather,
-                           OpKind::kEmbedding,
-                           OpKind::kFill,
-                           OpKind::kRandom,
-                           OpKind::kDropout,
-                           OpKind::kBatchNorm});
+/// In addition to those of elements.
+constexpr auto kPointwiseKinds = std::to_array<OpKind>(
+    {OpKind::kView, OpKind::kCopy, OpKind::kCast, OpKind::kPad,
+     OpKind::kUpsample, OpKind::kGather, OpKind::kEmbedding, OpKind::kFill,
+     OpKind::kRandom, OpKind::kDropout, OpKind::kBatchNorm});
 
 constexpr auto kWindowKinds = std::to_array<OpKind>(
     {OpKind::kMaxPool, OpKind::kAveragePool, OpKind::kPoolBackward});
@@ -99,10 +79,7 @@ class LoopLowering {
   }
 
  private:
-  static std::size_t At(std::int32_t id) {
-    return static_cast<std::size_t>(id);
-  }
-  Loop& LoopOf(NodeId id) { return loops_[At(id)]; }
+  Loop& LoopOf(NodeId id) { return loops_[IndexOf(id)]; }
   std::int64_t Elements(ValueId id) const {
     return graph_.value(id).type.NumElements();
   }
@@ -140,8 +117,9 @@ class LoopLowering {
                                                      : LoopKind::kExtern;
     }
     if (IsOneOf(kWindowKinds, node.kind)) return WindowKind(node);
-    return IsOneOf(kPointwiseKinds, node.kind) ? LoopKind::kPointwise
-                                               : LoopKind::kExtern;
+    return IsElementwiseKind(node.kind) || IsOneOf(kPointwiseKinds, node.kind)
+               ? LoopKind::kPointwise
+               : LoopKind::kExtern;
   }
 
   /// Elements of the window of a pooling; 1 of every other operator.
@@ -166,7 +144,8 @@ class LoopLowering {
   /// The value that `id` is a view of.
   ValueId BaseOf(ValueId id) const {
     NodeId producer = graph_.value(id).producer;
-    while (producer != kNone && loops_[At(producer)].kind == LoopKind::kView) {
+    while (producer != kNone &&
+           loops_[IndexOf(producer)].kind == LoopKind::kView) {
       id = graph_.node(producer).inputs.front();
       producer = graph_.value(id).producer;
     }
@@ -187,7 +166,8 @@ class LoopLowering {
 
   bool IsInOrder(ValueId id) const {
     NodeId producer = graph_.value(id).producer;
-    while (producer != kNone && loops_[At(producer)].kind == LoopKind::kView) {
+    while (producer != kNone &&
+           loops_[IndexOf(producer)].kind == LoopKind::kView) {
       if (!KeepsOrder(graph_.node(producer))) return false;
       id = graph_.node(producer).inputs.front();
       producer = graph_.value(id).producer;
@@ -199,12 +179,12 @@ class LoopLowering {
     for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
       if (LoopOf(id).kind == LoopKind::kView) continue;
       for (const ValueId input : graph_.node(id).inputs) {
-        std::vector<NodeId>& users = users_[At(BaseOf(input))];
+        std::vector<NodeId>& users = users_[IndexOf(BaseOf(input))];
         if (users.empty() || users.back() != id) users.push_back(id);
       }
     }
     for (const ValueId id : graph_.outputs()) {
-      is_output_[At(id)] = is_output_[At(BaseOf(id))] = true;
+      is_output_[IndexOf(id)] = is_output_[IndexOf(BaseOf(id))] = true;
     }
   }
 
@@ -268,11 +248,11 @@ class LoopLowering {
     const ValueId result = node.outputs.front();
     if (SharesStorage(node)) return true;  // Updates a tensor.
     if (node.outputs.size() > 1 && HasSeveralUsedResults(node)) return true;
-    if (is_output_[At(result)]) return true;
+    if (is_output_[IndexOf(result)]) return true;
     // Each element of a window is a read.
     const auto elements = static_cast<std::size_t>(WindowOf(node));
     if (std::max(elements, loop.reads.size()) > kMostReads) return true;
-    const std::vector<NodeId>& users = users_[At(result)];
+    const std::vector<NodeId>& users = users_[IndexOf(result)];
     const bool is_long =
         kOperationsEach * loop.operations + std::ssize(loop.reads) >
         kMostOperations;
@@ -283,7 +263,7 @@ class LoopLowering {
       const Node& reader = graph_.node(user);
       const bool has_window = IsOneOf(kWindowKinds, reader.kind) ||
                               reader.kind == OpKind::kUpsample;
-      return loops_[At(user)].kind == LoopKind::kExtern ||
+      return loops_[IndexOf(user)].kind == LoopKind::kExtern ||
              reader.phase != node.phase ||
              (has_window && loop.reads.size() > 1);
     });
@@ -291,7 +271,7 @@ class LoopLowering {
 
   bool HasSeveralUsedResults(const Node& node) const {
     return std::ranges::count_if(node.outputs, [&](ValueId id) {
-             return !users_[At(id)].empty() || is_output_[At(id)];
+             return !users_[IndexOf(id)].empty() || is_output_[IndexOf(id)];
            }) > 1;
   }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/graph/copy_calls.h"
+#include "src/graph/index_of.h"
 #include "src/runtime/compile/joint_graph.h"
 #include "src/runtime/compile/saved_tensors.h"
 
@@ -20,8 +21,6 @@
 
 namespace foretell::runtime {
 namespace {
-
-std::size_t At(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 class PassWriter {
  public:
@@ -53,30 +52,30 @@ class PassWriter {
 
   const JointNode* JointOf(NodeId id) const {
     for (const ValueId output : graph_.node(id).outputs) {
-      const std::int32_t place = joint_.place_of[At(output)];
-      if (place != kNone) return &joint_.nodes[At(place)];
+      const std::int32_t place = joint_.place_of[IndexOf(output)];
+      if (place != kNone) return &joint_.nodes[IndexOf(place)];
     }
     return nullptr;
   }
 
   /// The first value that is computed as `id`.
   ValueId First(ValueId id) const {
-    const std::int32_t place = joint_.place_of[At(id)];
-    return place == kNone ? id : joint_.nodes[At(place)].value;
+    const std::int32_t place = joint_.place_of[IndexOf(id)];
+    return place == kNone ? id : joint_.nodes[IndexOf(place)].value;
   }
 
   void AddSources() {
     for (ValueId id = 0; id < std::ssize(graph_.values()); ++id) {
       const Value& value = graph_.value(id);
       if (value.producer != kNone) continue;
-      forward_[At(id)] = builder_.AddSource(
+      forward_[IndexOf(id)] = builder_.AddSource(
           value.name, value.type, StorageNow(value.storage), value.strides);
-      backward_[At(id)] = forward_[At(id)];
+      backward_[IndexOf(id)] = forward_[IndexOf(id)];
     }
   }
 
   StorageId StorageNow(StorageId id) {
-    StorageId& now = storage_of_[At(id)];
+    StorageId& now = storage_of_[IndexOf(id)];
     if (now == kNone) now = NewStorage(id);
     return now;
   }
@@ -92,31 +91,31 @@ class PassWriter {
     for (const std::int32_t place : saved) MarkNeeded(place, is_needed);
     for (const JointNode& node : joint_.nodes) {
       if (node.in_forward && node.node != kNone) {
-        is_needed[At(node.node)] = true;
+        is_needed[IndexOf(node.node)] = true;
       }
     }
     for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
-      if (is_needed[At(id)]) Copy(id, Phase::kForward, forward_);
+      if (is_needed[IndexOf(id)]) Copy(id, Phase::kForward, forward_);
     }
   }
 
   void MarkNeeded(std::int32_t place, std::vector<bool>& is_needed) const {
-    const JointNode& node = joint_.nodes[At(place)];
-    if (node.node == kNone || is_needed[At(node.node)]) return;
-    is_needed[At(node.node)] = true;
+    const JointNode& node = joint_.nodes[IndexOf(place)];
+    if (node.node == kNone || is_needed[IndexOf(node.node)]) return;
+    is_needed[IndexOf(node.node)] = true;
     for (const std::int32_t input : node.inputs) MarkNeeded(input, is_needed);
     // An item's operands are its tuple's.
     if (node.inputs.empty()) return;
-    const JointNode& first = joint_.nodes[At(node.inputs.front())];
+    const JointNode& first = joint_.nodes[IndexOf(node.inputs.front())];
     if (first.node != node.node) return;
     for (const std::int32_t input : first.inputs) MarkNeeded(input, is_needed);
   }
 
   void Keep(std::int32_t place) {
-    const JointNode& node = joint_.nodes[At(place)];
+    const JointNode& node = joint_.nodes[IndexOf(place)];
     if (node.node == kNone) return;
-    const ValueId now = forward_[At(node.value)];
-    backward_[At(node.value)] = now;
+    const ValueId now = forward_[IndexOf(node.value)];
+    backward_[IndexOf(node.value)] = now;
     const StorageId storage = builder_.value(now).storage;
     if (builder_.storage(storage).role == TensorRole::kActivation) {
       builder_.SetRole(storage, TensorRole::kSaved);
@@ -128,7 +127,8 @@ class PassWriter {
     const auto first =
         std::ranges::find(graph_.nodes(), Phase::kBackward, &Node::phase);
     for (const ValueId id : first->inputs) {
-      if (backward_[At(id)] == kNone) backward_[At(id)] = forward_[At(id)];
+      if (backward_[IndexOf(id)] == kNone)
+        backward_[IndexOf(id)] = forward_[IndexOf(id)];
     }
   }
 
@@ -148,8 +148,8 @@ class PassWriter {
 
   bool IsResult(const Node& node) const {
     return std::ranges::any_of(node.outputs, [&](ValueId output) {
-      const std::int32_t place = joint_.place_of[At(output)];
-      return place != kNone && joint_.nodes[At(place)].is_result;
+      const std::int32_t place = joint_.place_of[IndexOf(output)];
+      return place != kNone && joint_.nodes[IndexOf(place)].is_result;
     });
   }
 
@@ -162,7 +162,8 @@ class PassWriter {
       for (const ValueId input : graph_.node(missing[next]).inputs) {
         const ValueId first = First(input);
         const NodeId producer = graph_.value(first).producer;
-        if (backward_[At(first)] == kNone && seen.insert(producer).second) {
+        if (backward_[IndexOf(first)] == kNone &&
+            seen.insert(producer).second) {
           missing.push_back(producer);
         }
       }
@@ -178,7 +179,7 @@ class PassWriter {
     const StorageId storage = graph_.value(output).storage;
     for (const ValueId input : node.inputs) {
       if (graph_.value(input).storage != storage) continue;
-      return builder_.value(now[At(First(input))]).storage;
+      return builder_.value(now[IndexOf(First(input))]).storage;
     }
     if (phase == node.phase) return StorageNow(storage);
     const StorageId made = NewStorage(storage);
@@ -195,7 +196,7 @@ class PassWriter {
                   .scope = node.scope,
                   .phase = phase};
     for (const ValueId input : node.inputs) {
-      spec.inputs.push_back(now[At(First(input))]);
+      spec.inputs.push_back(now[IndexOf(First(input))]);
     }
     const NodeId added = builder_.AddNode(std::move(spec));
     for (const ValueId output : node.outputs) {
@@ -203,11 +204,12 @@ class PassWriter {
       const StorageId storage = StorageOf(node, output, phase, now);
       const ValueId copy =
           builder_.AddResult(added, {}, value.type, storage, value.strides);
-      if (now[At(output)] == kNone) now[At(output)] = copy;
+      if (now[IndexOf(output)] == kNone) now[IndexOf(output)] = copy;
     }
     CopyCalls(
         graph_, id,
-        {.value = [&now, this](ValueId value) { return now[At(First(value))]; },
+        {.value = [&now,
+                   this](ValueId value) { return now[IndexOf(First(value))]; },
          .storage = [this](StorageId storage) { return StorageNow(storage); },
          .name = [](const std::string&) { return std::string(); }},
         added, builder_);
@@ -215,8 +217,9 @@ class PassWriter {
 
   void MarkEnds() {
     const auto mark = [this](ValueId id, auto add) {
-      const ValueId forward = forward_[At(First(id))];
-      const ValueId now = forward != kNone ? forward : backward_[At(First(id))];
+      const ValueId forward = forward_[IndexOf(First(id))];
+      const ValueId now =
+          forward != kNone ? forward : backward_[IndexOf(First(id))];
       if (now != kNone) add(now);
     };
     for (const ValueId id : graph_.inputs()) {

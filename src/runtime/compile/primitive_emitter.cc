@@ -6,11 +6,10 @@
 
 #include "src/graph/attributes.h"
 #include "src/graph/convolution.h"
+#include "src/graph/index_of.h"
 
 namespace foretell::runtime {
 namespace {
-
-std::size_t At(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 constexpr std::size_t kImageRank = 4;
 
@@ -40,7 +39,7 @@ PrimitiveEmitter::PrimitiveEmitter(const OperatorGraph& graph, GraphInfo info,
 }
 
 StorageId PrimitiveEmitter::StorageNow(StorageId id) {
-  StorageId& now = storage_of_[At(id)];
+  StorageId& now = storage_of_[IndexOf(id)];
   if (now == kNone) {
     const Storage& storage = graph_.storage(id);
     now = builder_.AddStorage(storage.bytes, storage.role, storage.label);
@@ -48,9 +47,13 @@ StorageId PrimitiveEmitter::StorageNow(StorageId id) {
   return now;
 }
 
-ValueId PrimitiveEmitter::Now(ValueId id) const { return value_of_[At(id)]; }
+ValueId PrimitiveEmitter::Now(ValueId id) const {
+  return value_of_[IndexOf(id)];
+}
 
-void PrimitiveEmitter::Set(ValueId id, ValueId now) { value_of_[At(id)] = now; }
+void PrimitiveEmitter::Set(ValueId id, ValueId now) {
+  value_of_[IndexOf(id)] = now;
+}
 
 void PrimitiveEmitter::Begin(const Node& node) { node_ = &node; }
 

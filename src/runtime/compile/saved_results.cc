@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/graph/copy_calls.h"
+#include "src/graph/index_of.h"
 
 namespace foretell::runtime {
 namespace {
@@ -27,7 +28,7 @@ class SavedWriter {
     FindSaved();
     for (ValueId id = 0; id < std::ssize(graph_.values()); ++id) {
       const Value& value = graph_.value(id);
-      if (value.producer != kNone || is_saved_[Place(id)]) continue;
+      if (value.producer != kNone || is_saved_[IndexOf(id)]) continue;
       Now(id) = builder_.AddSource(value.name, value.type, value.storage,
                                    value.strides);
     }
@@ -39,10 +40,7 @@ class SavedWriter {
   }
 
  private:
-  static std::size_t Place(std::int32_t id) {
-    return static_cast<std::size_t>(id);
-  }
-  ValueId& Now(ValueId id) { return value_of_[Place(id)]; }
+  ValueId& Now(ValueId id) { return value_of_[IndexOf(id)]; }
 
   /// By node, the sources that are allocated during it.
   void FindSaved() {
@@ -50,17 +48,17 @@ class SavedWriter {
     std::vector<ValueId> source_in(graph_.storages().size(), kNone);
     for (ValueId id = 0; id < std::ssize(graph_.values()); ++id) {
       const Value& value = graph_.value(id);
-      if (value.producer == kNone) source_in[Place(value.storage)] = id;
+      if (value.producer == kNone) source_in[IndexOf(value.storage)] = id;
     }
     for (const MemoryEvent& event : graph_.events()) {
-      const ValueId source = source_in[Place(event.storage)];
+      const ValueId source = source_in[IndexOf(event.storage)];
       if (event.kind != MemoryEvent::Kind::kAllocate || source == kNone ||
           event.node == kNone ||
           graph_.node(event.node).phase != Phase::kForward) {
         continue;
       }
-      saved_[Place(event.node)].push_back(source);
-      is_saved_[Place(source)] = true;
+      saved_[IndexOf(event.node)].push_back(source);
+      is_saved_[IndexOf(source)] = true;
     }
   }
 
@@ -74,7 +72,7 @@ class SavedWriter {
     for (const ValueId input : node.inputs) spec.inputs.push_back(Now(input));
     const NodeId added = builder_.AddNode(std::move(spec));
     for (const ValueId output : node.outputs) AddResult(added, output);
-    for (const ValueId saved : saved_[Place(id)]) AddResult(added, saved);
+    for (const ValueId saved : saved_[IndexOf(id)]) AddResult(added, saved);
     CopyCalls(graph_, id,
               {.value = [this](ValueId value) { return Now(value); },
                .storage = [](StorageId storage) { return storage; },

@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "src/graph/index_of.h"
+
 // The scheduler of torch/_inductor/scheduler.py and choices.py (PyTorch 2.13).
 // Pairs of kernels that touch the same buffers are fused, those that save most
 // first, over and over until nothing changes. A pair fits if
@@ -35,8 +37,6 @@ constexpr std::size_t kPairsOfABuffer = 64;
 using Set = std::vector<std::uint64_t>;
 constexpr std::size_t kWord = 64;
 
-std::size_t At(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 /// A kernel so far.
 struct Group {
   std::vector<NodeId> nodes;
@@ -57,7 +57,7 @@ class Scheduler {
   Scheduler(const OperatorGraph& graph, const std::vector<Loop>& loops)
       : graph_(graph), loops_(loops), writer_(graph.values().size(), kNone) {
     for (NodeId id = 0; id < std::ssize(loops); ++id) {
-      const Loop& loop = loops[At(id)];
+      const Loop& loop = loops[IndexOf(id)];
       if (loop.kind != LoopKind::kView && loop.is_buffer) AddGroup(id);
     }
   }
@@ -71,7 +71,7 @@ class Scheduler {
 
  private:
   void AddGroup(NodeId id) {
-    const Loop& loop = loops_[At(id)];
+    const Loop& loop = loops_[IndexOf(id)];
     const Node& node = graph_.node(id);
     const int index = static_cast<int>(groups_.size());
     Group group{.nodes = {id},
@@ -83,17 +83,17 @@ class Scheduler {
                 .phase = node.phase};
     for (const LoopRead& read : loop.reads) {
       group.reads.try_emplace(read.buffer, true).first->second &= read.in_order;
-      const int writer = writer_[At(read.buffer)];
+      const int writer = writer_[IndexOf(read.buffer)];
       if (writer != kNone && writer != index) group.before.insert(writer);
     }
     for (const ValueId output : node.outputs) {
       // An update comes after all that read the old content.
       AddUpdate(output, index, group);
       group.writes.insert(output);
-      writer_[At(output)] = index;
+      writer_[IndexOf(output)] = index;
     }
     for (const int before : group.before)
-      groups_[At(before)].after.insert(index);
+      groups_[IndexOf(before)].after.insert(index);
     groups_.push_back(std::move(group));
   }
 
@@ -140,13 +140,14 @@ class Scheduler {
 
   /// Whether a group other than the two is on a path from `from` to `to`.
   bool HasDetour(int from, int to) const {
-    return std::ranges::any_of(groups_[At(from)].after, [&](int next) {
+    return std::ranges::any_of(groups_[IndexOf(from)].after, [&](int next) {
       return next != to && IsBefore(next, to);
     });
   }
 
   bool IsBefore(int first, int second) const {
-    return (ancestors_[At(second)][At(first) / kWord] >> (At(first) % kWord)) &
+    return (ancestors_[IndexOf(second)][IndexOf(first) / kWord] >>
+            (IndexOf(first) % kWord)) &
            1;
   }
 
@@ -160,24 +161,26 @@ class Scheduler {
   }
 
   void AddAncestor(int group, Set& set) const {
-    const Set& further = ancestors_[At(group)];
+    const Set& further = ancestors_[IndexOf(group)];
     for (std::size_t i = 0; i < set.size(); ++i) set[i] |= further[i];
-    set[At(group) / kWord] |= std::uint64_t{1} << (At(group) % kWord);
+    set[IndexOf(group) / kWord] |= std::uint64_t{1} << (IndexOf(group) % kWord);
   }
 
   /// What comes after one of two groups that are now `into` comes after all
   /// that is before the other.
   void JoinAncestors(int into, int from) {
-    Set joined = ancestors_[At(into)];
+    Set joined = ancestors_[IndexOf(into)];
     for (std::size_t i = 0; i < joined.size(); ++i) {
-      joined[i] |= ancestors_[At(from)][i];
+      joined[i] |= ancestors_[IndexOf(from)][i];
     }
-    joined[At(into) / kWord] &= ~(std::uint64_t{1} << (At(into) % kWord));
-    joined[At(from) / kWord] &= ~(std::uint64_t{1} << (At(from) % kWord));
-    ancestors_[At(into)] = joined;
+    joined[IndexOf(into) / kWord] &=
+        ~(std::uint64_t{1} << (IndexOf(into) % kWord));
+    joined[IndexOf(from) / kWord] &=
+        ~(std::uint64_t{1} << (IndexOf(from) % kWord));
+    ancestors_[IndexOf(into)] = joined;
     for (int i = 0; i < std::ssize(groups_); ++i) {
       if (i == into || (!IsBefore(into, i) && !IsBefore(from, i))) continue;
-      AddAncestor(into, ancestors_[At(i)]);
+      AddAncestor(into, ancestors_[IndexOf(i)]);
     }
   }
 
@@ -189,8 +192,8 @@ class Scheduler {
 
   /// The order of the loops is the same, where both see more than a row.
   bool CanFuse(int first, int second) const {
-    const Group& a = groups_[At(first)];
-    const Group& b = groups_[At(second)];
+    const Group& a = groups_[IndexOf(first)];
+    const Group& b = groups_[IndexOf(second)];
     if (a.is_extern || b.is_extern || a.phase != b.phase) return false;
     if (a.nodes.size() + b.nodes.size() > kMostNodes) return false;
     const bool depends = b.before.contains(first) || a.before.contains(second);
@@ -207,7 +210,7 @@ class Scheduler {
   std::vector<Candidate> Candidates() const {
     std::map<ValueId, std::vector<int>> touching;
     for (int i = 0; i < std::ssize(groups_); ++i) {
-      const Group& group = groups_[At(i)];
+      const Group& group = groups_[IndexOf(i)];
       if (group.nodes.empty() || group.is_extern) continue;
       for (const auto& [buffer, in_order] : group.reads) {
         touching[buffer].push_back(i);
@@ -229,8 +232,8 @@ class Scheduler {
   void AddPair(int i, int j, std::set<Candidate>& found) const {
     if (i == j) return;
     const auto [first, second] = std::minmax(i, j);
-    const Group& a = groups_[At(first)];
-    const Group& b = groups_[At(second)];
+    const Group& a = groups_[IndexOf(first)];
+    const Group& b = groups_[IndexOf(second)];
     if (!SizesFit(a, b)) return;
     found.insert({a.reduces == b.reduces, SharedBytes(a, b), -first, -second});
   }
@@ -239,7 +242,8 @@ class Scheduler {
     bool changed = false;
     for (const auto& [same, bytes, first, second] : Candidates()) {
       const int a = -first, b = -second;
-      if (groups_[At(a)].nodes.empty() || groups_[At(b)].nodes.empty())
+      if (groups_[IndexOf(a)].nodes.empty() ||
+          groups_[IndexOf(b)].nodes.empty())
         continue;
       if (!CanFuse(a, b)) continue;
       Fuse(a, b);
@@ -249,8 +253,8 @@ class Scheduler {
   }
 
   void Fuse(int into, int from) {
-    Group& a = groups_[At(into)];
-    Group& b = groups_[At(from)];
+    Group& a = groups_[IndexOf(into)];
+    Group& b = groups_[IndexOf(from)];
     a.nodes.insert(a.nodes.end(), b.nodes.begin(), b.nodes.end());
     std::ranges::sort(a.nodes);
     if (!a.reduces && b.reduces) {
@@ -269,18 +273,18 @@ class Scheduler {
   }
 
   void Relink(int into, int from) {
-    Group& a = groups_[At(into)];
-    const Group& b = groups_[At(from)];
+    Group& a = groups_[IndexOf(into)];
+    const Group& b = groups_[IndexOf(from)];
     for (const int index : b.before) {
-      groups_[At(index)].after.erase(from);
+      groups_[IndexOf(index)].after.erase(from);
       if (index == into) continue;
-      groups_[At(index)].after.insert(into);
+      groups_[IndexOf(index)].after.insert(into);
       a.before.insert(index);
     }
     for (const int index : b.after) {
-      groups_[At(index)].before.erase(from);
+      groups_[IndexOf(index)].before.erase(from);
       if (index == into) continue;
-      groups_[At(index)].before.insert(into);
+      groups_[IndexOf(index)].before.insert(into);
       a.after.insert(index);
     }
     a.before.erase(from);
@@ -291,8 +295,8 @@ class Scheduler {
     std::set<std::pair<NodeId, int>> ready;
     std::vector<std::size_t> waits(groups_.size());
     for (int i = 0; i < std::ssize(groups_); ++i) {
-      const Group& group = groups_[At(i)];
-      waits[At(i)] = group.before.size();
+      const Group& group = groups_[IndexOf(i)];
+      waits[IndexOf(i)] = group.before.size();
       if (!group.nodes.empty() && group.before.empty()) {
         ready.insert({group.nodes.back(), i});
       }
@@ -301,11 +305,11 @@ class Scheduler {
     while (!ready.empty()) {
       const int index = ready.begin()->second;
       ready.erase(ready.begin());
-      const Group& group = groups_[At(index)];
+      const Group& group = groups_[IndexOf(index)];
       kernels.push_back(group.nodes);
       for (const int next : group.after) {
-        if (--waits[At(next)] == 0) {
-          ready.insert({groups_[At(next)].nodes.back(), next});
+        if (--waits[IndexOf(next)] == 0) {
+          ready.insert({groups_[IndexOf(next)].nodes.back(), next});
         }
       }
     }

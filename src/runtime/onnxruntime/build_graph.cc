@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/graph/copy_calls.h"
+#include "src/graph/index_of.h"
 #include "src/graph/strides.h"
 #include "src/runtime/onnxruntime/draft.h"
 
@@ -59,15 +60,11 @@ class GraphMaker {
   }
 
  private:
-  static std::size_t At(std::int32_t id) {
-    return static_cast<std::size_t>(id);
-  }
-
   /// The value of a tensor; an input or initializer becomes a source first.
   ValueId Read(TensorId id) {
-    ValueId& value = value_of_[At(id)];
+    ValueId& value = value_of_[IndexOf(id)];
     if (value != kNone) return value;
-    const DraftTensor& tensor = draft_.tensors[At(id)];
+    const DraftTensor& tensor = draft_.tensors[IndexOf(id)];
     StorageId storage = kNone;
     Strides strides;
     if (tensor.source != kNone) {
@@ -82,7 +79,7 @@ class GraphMaker {
     } else {
       storage = builder_.AddStorage(tensor.type.Bytes(), TensorRole::kBuffer);
     }
-    storage_of_[At(id)] = storage;
+    storage_of_[IndexOf(id)] = storage;
     value = builder_.AddSource(tensor.name, tensor.type, storage, strides);
     return value;
   }
@@ -97,21 +94,22 @@ class GraphMaker {
   bool RunsInPlace(const DraftNode& node) const {
     if (std::ranges::count(kInPlace, node.target) == 0) return false;
     const TensorId id = node.inputs[0];
-    return !IsOfSource(id) && left_[At(id)] == 1 && IsLastOfBuffer(id) &&
+    return !IsOfSource(id) && left_[IndexOf(id)] == 1 && IsLastOfBuffer(id) &&
            draft_.TypeOf(id) == draft_.TypeOf(node.outputs[0]);
   }
 
   bool IsLastOfBuffer(TensorId id) const {
-    const auto users = users_.find(storage_of_[At(id)]);
+    const auto users = users_.find(storage_of_[IndexOf(id)]);
     return users != users_.end() && users->second == 1;
   }
 
   StorageId StorageFor(const DraftNode& node, std::size_t i) {
     const TensorId id = node.outputs[i];
-    if (node.aliases) return storage_of_[At(node.inputs[0])];
+    if (node.aliases) return storage_of_[IndexOf(node.inputs[0])];
     const TensorType& type = draft_.TypeOf(id);
     if (!IsResult(id)) {
-      if (i == 0 && RunsInPlace(node)) return storage_of_[At(node.inputs[0])];
+      if (i == 0 && RunsInPlace(node))
+        return storage_of_[IndexOf(node.inputs[0])];
       const auto free = std::ranges::find(
           free_, type, [](const auto& buffer) { return buffer.first; });
       if (free != free_.end()) {
@@ -135,13 +133,13 @@ class GraphMaker {
                                            .scope = node.scope});
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorId id = node.outputs[i];
-      const DraftTensor& tensor = draft_.tensors[At(id)];
+      const DraftTensor& tensor = draft_.tensors[IndexOf(id)];
       const StorageId storage = StorageFor(node, i);
-      storage_of_[At(id)] = storage;
-      value_of_[At(id)] = builder_.AddResult(added, tensor.name, tensor.type,
-                                             storage, tensor.strides);
+      storage_of_[IndexOf(id)] = storage;
+      value_of_[IndexOf(id)] = builder_.AddResult(
+          added, tensor.name, tensor.type, storage, tensor.strides);
       // A result that nothing reads is given up at once.
-      users_[storage] += std::max(left_[At(id)], 1);
+      users_[storage] += std::max(left_[IndexOf(id)], 1);
     }
     AddCalls(node, added);
     for (const TensorId id : node.inputs) GiveUp(id);
@@ -151,9 +149,9 @@ class GraphMaker {
   }
 
   void GiveUp(TensorId id) {
-    --left_[At(id)];
+    --left_[IndexOf(id)];
     if (IsOfSource(id)) return;
-    const StorageId storage = storage_of_[At(id)];
+    const StorageId storage = storage_of_[IndexOf(id)];
     if (--users_[storage] > 0) return;
     const auto type = type_of_.find(storage);
     if (type != type_of_.end()) free_.emplace_front(type->second, storage);
@@ -170,7 +168,7 @@ class GraphMaker {
       for (const TensorId id : call.inputs) inputs.push_back(Read(id));
       std::vector<ValueId> outputs;
       for (const TensorId id : call.outputs) {
-        ValueId& value = value_of_[At(id)];
+        ValueId& value = value_of_[IndexOf(id)];
         if (value == kNone) value = AddInner(added, id);
         outputs.push_back(value);
       }
@@ -185,7 +183,7 @@ class GraphMaker {
   /// A tensor that stays in registers.
   ValueId AddInner(NodeId node, TensorId id) {
     const StorageId storage = builder_.AddStorage(0, TensorRole::kActivation);
-    const DraftTensor& tensor = draft_.tensors[At(id)];
+    const DraftTensor& tensor = draft_.tensors[IndexOf(id)];
     return builder_.AddInner(node, tensor.name, tensor.type, storage,
                              tensor.strides);
   }
@@ -196,8 +194,8 @@ class GraphMaker {
     std::map<ValueId, ValueId> values;
     std::map<StorageId, StorageId> storages;
     const auto know = [&](ValueId id, TensorId now) {
-      values[id] = value_of_[At(now)];
-      storages[old.value(id).storage] = storage_of_[At(now)];
+      values[id] = value_of_[IndexOf(now)];
+      storages[old.value(id).storage] = storage_of_[IndexOf(now)];
     };
     for (std::size_t i = 0; i < recorded.inputs.size(); ++i) {
       know(recorded.inputs[i], node.inputs[i]);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/graph/attributes.h"
+#include "src/graph/index_of.h"
 
 // What an export to ONNX keeps of PyTorch's operators. Every tensor of ONNX is
 // row-major and written once:
@@ -97,7 +98,7 @@ class DraftMaker {
 
  private:
   TensorId Tensor(ValueId id) {
-    TensorId& tensor = tensor_of_[static_cast<std::size_t>(id)];
+    TensorId& tensor = tensor_of_[IndexOf(id)];
     if (tensor != kNone) return tensor;
     const Value& value = graph_.value(id);
     tensor = draft_.AddTensor(value.type, value.name);
@@ -217,15 +218,15 @@ Uses::Uses(const Draft& draft)
     const DraftNode& node = draft.nodes[i];
     if (node.target.empty()) continue;
     const auto index = static_cast<std::ptrdiff_t>(i);
-    for (const TensorId id : node.outputs) producer_[At(id)] = index;
+    for (const TensorId id : node.outputs) producer_[IndexOf(id)] = index;
     for (const TensorId id : node.inputs) {
-      ++count_[At(id)];
-      reader_[At(id)] = index;
+      ++count_[IndexOf(id)];
+      reader_[IndexOf(id)] = index;
     }
   }
   for (const TensorId id : draft.outputs) {
-    ++count_[At(id)];
-    reader_[At(id)] = -1;
+    ++count_[IndexOf(id)];
+    reader_[IndexOf(id)] = -1;
   }
 }
 
@@ -238,14 +239,12 @@ void Replace(Draft& draft, TensorId from, TensorId to) {
 
 void DropUnused(Draft& draft) {
   std::vector<bool> is_read(draft.tensors.size(), false);
-  const auto read = [&is_read](TensorId id) {
-    is_read[static_cast<std::size_t>(id)] = true;
-  };
+  const auto read = [&is_read](TensorId id) { is_read[IndexOf(id)] = true; };
   std::ranges::for_each(draft.outputs, read);
   for (auto node = draft.nodes.rbegin(); node != draft.nodes.rend(); ++node) {
     const bool is_used = node->outputs.empty() || node->writes ||
                          std::ranges::any_of(node->outputs, [&](TensorId id) {
-                           return is_read[static_cast<std::size_t>(id)];
+                           return is_read[IndexOf(id)];
                          });
     if (!is_used) node->target.clear();
     if (!node->target.empty()) std::ranges::for_each(node->inputs, read);

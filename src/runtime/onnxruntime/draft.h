@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "src/graph/index_of.h"
+
 #include "foretell/graph.h"
 
 namespace foretell::runtime::ort {
@@ -77,16 +79,15 @@ class Uses {
   explicit Uses(const Draft& draft);
 
   /// Index of the node that makes `id`; -1 for a source.
-  std::ptrdiff_t Producer(TensorId id) const { return producer_[At(id)]; }
+  std::ptrdiff_t Producer(TensorId id) const { return producer_[IndexOf(id)]; }
   /// Index of the one node that reads `id`, once; -1 if there are more or
   /// none, or if the network returns it.
   std::ptrdiff_t SoleReader(TensorId id) const {
-    return count_[At(id)] == 1 ? reader_[At(id)] : -1;
+    return count_[IndexOf(id)] == 1 ? reader_[IndexOf(id)] : -1;
   }
-  int Count(TensorId id) const { return count_[At(id)]; }
+  int Count(TensorId id) const { return count_[IndexOf(id)]; }
 
  private:
-  static std::size_t At(TensorId id) { return static_cast<std::size_t>(id); }
   std::vector<std::ptrdiff_t> producer_;
   std::vector<std::ptrdiff_t> reader_;
   std::vector<int> count_;

@@ -3,25 +3,25 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "src/graph/index_of.h"
+
 namespace foretell::runtime {
 namespace {
 
 constexpr std::size_t kMatrixRank = 2;
-
-std::size_t Place(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 /// Storages whose floating-point tensors become i8.
 std::vector<bool> Int8Storages(const OperatorGraph& graph,
                                const EnginePlan& plan) {
   std::vector<bool> is_int8(graph.storages().size(), false);
   const auto storage_of = [&](ValueId id) {
-    return Place(graph.value(id).storage);
+    return IndexOf(graph.value(id).storage);
   };
   const auto mark_weight = [&](NodeId id) {
     for (const ValueId input : graph.node(id).inputs) {
       const bool is_matrix =
           graph.value(input).type.shape.size() >= kMatrixRank;
-      if (is_matrix && plan.is_constant[Place(input)]) {
+      if (is_matrix && plan.is_constant[IndexOf(input)]) {
         is_int8[storage_of(input)] = true;
       }
     }
@@ -52,14 +52,14 @@ EngineTypes::EngineTypes(const OperatorGraph& graph, const EnginePlan& plan,
       dtype_of_(graph.storages().size(), DType::kI8) {
   for (std::size_t i = graph.values().size(); i-- > 0;) {
     const Value& value = graph.values()[i];
-    dtype_of_[Place(value.storage)] = value.type.dtype;
+    dtype_of_[IndexOf(value.storage)] = value.type.dtype;
   }
 }
 
 TensorType EngineTypes::TypeOf(ValueId id) const {
   const Value& value = graph_.value(id);
   TensorType type = value.type;
-  if (is_int8_[Place(value.storage)] && IsFloatingPoint(type.dtype)) {
+  if (is_int8_[IndexOf(value.storage)] && IsFloatingPoint(type.dtype)) {
     type.dtype = DType::kI8;
   }
   return type;
@@ -67,8 +67,8 @@ TensorType EngineTypes::TypeOf(ValueId id) const {
 
 std::int64_t EngineTypes::BytesOf(StorageId id) const {
   const std::int64_t bytes = graph_.storage(id).bytes;
-  const DType dtype = dtype_of_[Place(id)];
-  return is_int8_[Place(id)] && IsFloatingPoint(dtype)
+  const DType dtype = dtype_of_[IndexOf(id)];
+  return is_int8_[IndexOf(id)] && IsFloatingPoint(dtype)
              ? bytes / ByteWidth(dtype)
              : bytes;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/graph/index_of.h"
 #include "src/runtime/tensorrt/constant_values.h"
 #include "src/runtime/tensorrt/layer_parts.h"
 
@@ -43,11 +44,11 @@ class Planner {
         layer_of_(graph.nodes().size()) {
     for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
       for (const ValueId input : graph.node(id).inputs) {
-        readers_[At(input)].push_back(id);
+        readers_[IndexOf(input)].push_back(id);
       }
     }
     for (const ValueId output : graph.outputs()) {
-      readers_[At(output)].push_back(kNone);
+      readers_[IndexOf(output)].push_back(kNone);
     }
   }
 
@@ -66,13 +67,10 @@ class Planner {
   }
 
  private:
-  static std::size_t At(std::int32_t id) {
-    return static_cast<std::size_t>(id);
-  }
   std::int64_t Elements(ValueId id) const {
     return graph_.value(id).type.NumElements();
   }
-  bool IsConstant(ValueId id) const { return is_constant_[At(id)]; }
+  bool IsConstant(ValueId id) const { return is_constant_[IndexOf(id)]; }
   bool IsBuilt(const Node& node) const {
     return !node.outputs.empty() &&
            std::ranges::all_of(node.outputs,
@@ -82,7 +80,7 @@ class Planner {
   /// The only operator that reads `id`; kNone if there are several, or if it is
   /// a result of the graph.
   NodeId SoleReader(ValueId id) const {
-    const std::vector<NodeId>& readers = readers_[At(id)];
+    const std::vector<NodeId>& readers = readers_[IndexOf(id)];
     return readers.size() == 1 ? readers.front() : kNone;
   }
 
@@ -108,8 +106,8 @@ class Planner {
     if (SoleReader(id) != reader) return {};
     const ValueId origin = Origin(id);
     const NodeId producer = graph_.value(origin).producer;
-    if (producer == kNone || !layer_of_[At(producer)]) return {};
-    const std::size_t layer = *layer_of_[At(producer)];
+    if (producer == kNone || !layer_of_[IndexOf(producer)]) return {};
+    const std::size_t layer = *layer_of_[IndexOf(producer)];
     const Layer& open = layers_[layer];
     const bool grows = open.kind == LayerKind::kElementwise ||
                        open.kind == LayerKind::kRows ||
@@ -119,7 +117,7 @@ class Planner {
   }
 
   void Add(Layer layer) {
-    for (const NodeId id : layer.nodes) layer_of_[At(id)] = layers_.size();
+    for (const NodeId id : layer.nodes) layer_of_[IndexOf(id)] = layers_.size();
     layers_.push_back(std::move(layer));
   }
 
@@ -129,7 +127,7 @@ class Planner {
     std::vector<NodeId> views;
     for (const ValueId origin = Origin(through); through != origin;) {
       const NodeId view = graph_.value(through).producer;
-      if (const auto& layer = layer_of_[At(view)]) {
+      if (const auto& layer = layer_of_[IndexOf(view)]) {
         std::erase(layers_[*layer].nodes, view);
       }
       views.insert(views.begin(), view);
@@ -144,7 +142,7 @@ class Planner {
     added.push_back(id);
     std::vector<NodeId>& nodes = layers_[layer].nodes;
     nodes.insert(nodes.end(), added.begin(), added.end());
-    for (const NodeId one : added) layer_of_[At(one)] = layer;
+    for (const NodeId one : added) layer_of_[IndexOf(one)] = layer;
   }
 
   void Place(NodeId id) {
@@ -210,7 +208,7 @@ class Planner {
   }
 
   void Merge(std::size_t layer, std::size_t into) {
-    for (const NodeId id : layers_[layer].nodes) layer_of_[At(id)] = into;
+    for (const NodeId id : layers_[layer].nodes) layer_of_[IndexOf(id)] = into;
     std::vector<NodeId>& nodes = layers_[into].nodes;
     nodes.insert(nodes.end(), layers_[layer].nodes.begin(),
                  layers_[layer].nodes.end());
@@ -236,10 +234,10 @@ class Planner {
 
   /// A layer without followers, of another product of the same input.
   bool JoinsSiblings(NodeId id, const Node& node) {
-    for (const NodeId reader : readers_[At(node.inputs.front())]) {
+    for (const NodeId reader : readers_[IndexOf(node.inputs.front())]) {
       if (reader == kNone || reader >= id) continue;
       const Node& other = graph_.node(reader);
-      const auto layer = layer_of_[At(reader)];
+      const auto layer = layer_of_[IndexOf(reader)];
       if (!layer || other.kind != OpKind::kLinear ||
           other.inputs.size() != node.inputs.size() ||
           other.inputs.front() != node.inputs.front()) {
@@ -249,7 +247,7 @@ class Planner {
       if (open.kind != LayerKind::kSiblings && open.nodes.size() > 1) continue;
       open.kind = LayerKind::kSiblings;
       open.nodes.push_back(id);
-      layer_of_[At(id)] = *layer;
+      layer_of_[IndexOf(id)] = *layer;
       return true;
     }
     return false;
@@ -272,8 +270,8 @@ class Planner {
   /// A product of two tensors that the step computes.
   bool IsScores(ValueId id) const {
     const NodeId producer = graph_.value(Origin(id)).producer;
-    if (producer == kNone || !layer_of_[At(producer)]) return false;
-    const Layer& layer = layers_[*layer_of_[At(producer)]];
+    if (producer == kNone || !layer_of_[IndexOf(producer)]) return false;
+    const Layer& layer = layers_[*layer_of_[IndexOf(producer)]];
     if (layer.kind != LayerKind::kProduct) return false;
     const Node& node = graph_.node(layer.anchor);
     return node.kind == OpKind::kMatmul && node.inputs.size() == 2 &&
@@ -300,7 +298,7 @@ class Planner {
     const ValueId scores = ScoresOf(layers_[*rows], Elements(weights));
     if (scores == kNone) return false;
     const std::size_t product =
-        *layer_of_[At(graph_.value(Origin(scores)).producer)];
+        *layer_of_[IndexOf(graph_.value(Origin(scores)).producer)];
     TakeViews(scores);
     TakeViews(weights);
     Layer attention = std::move(layers_[product]);

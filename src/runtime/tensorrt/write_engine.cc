@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/graph/copy_calls.h"
+#include "src/graph/index_of.h"
 #include "src/graph/strides.h"
 #include "src/runtime/tensorrt/engine_strides.h"
 #include "src/runtime/tensorrt/engine_types.h"
@@ -29,7 +30,7 @@ class EngineWriter {
     for (const Value& value : graph.values()) names_.insert(value.name);
     for (const Node& node : graph.nodes()) {
       if (node.kind != OpKind::kConvolution) continue;
-      for (const ValueId id : node.inputs) reads_image_[At(id)] = true;
+      for (const ValueId id : node.inputs) reads_image_[IndexOf(id)] = true;
     }
   }
 
@@ -42,9 +43,6 @@ class EngineWriter {
   }
 
  private:
-  static std::size_t At(std::int32_t id) {
-    return static_cast<std::size_t>(id);
-  }
   static GraphInfo InfoFor(const OperatorGraph& graph,
                            const RuntimeSpec& spec) {
     GraphInfo info = graph.info();
@@ -61,7 +59,7 @@ class EngineWriter {
   const Node& NodeOf(NodeId id) const { return graph_.node(id); }
 
   StorageId StorageNow(StorageId id) {
-    StorageId& now = storage_of_[At(id)];
+    StorageId& now = storage_of_[IndexOf(id)];
     if (now != kNone) return now;
     const Storage& storage = graph_.storage(id);
     now = builder_.AddStorage(types_.BytesOf(id), storage.role, storage.label);
@@ -71,7 +69,7 @@ class EngineWriter {
   /// The tensor in the engine; one that no layer gave yet is an input, a weight
   /// or a constant.
   ValueId Now(ValueId id) {
-    ValueId& now = value_of_[At(id)];
+    ValueId& now = value_of_[IndexOf(id)];
     if (now != kNone) return now;
     const Value& value = graph_.value(id);
     StorageId storage = StorageNow(value.storage);
@@ -80,7 +78,7 @@ class EngineWriter {
       builder_.SetRole(storage, TensorRole::kBuffer);
     }
     const bool is_image =
-        reads_image_[At(id)] && value.type.shape.size() == kImageRank;
+        reads_image_[IndexOf(id)] && value.type.shape.size() == kImageRank;
     now = builder_.AddSource(
         value.name, types_.TypeOf(id), storage,
         is_image ? ImageStrides(value.type.shape) : value.strides);
@@ -98,8 +96,8 @@ class EngineWriter {
     const Value& value = graph_.value(id);
     bool is_image = MakesImages(node);
     for (const ValueId input : node.inputs) {
-      const ValueId now = value_of_[At(input)];
-      if (now == kNone || plan_.is_constant[At(input)]) continue;
+      const ValueId now = value_of_[IndexOf(input)];
+      if (now == kNone || plan_.is_constant[IndexOf(input)]) continue;
       const Value& operand = builder_.value(now);
       const bool shares = graph_.value(input).storage == value.storage;
       if (shares && operand.type.shape != value.type.shape) {
@@ -117,7 +115,7 @@ class EngineWriter {
     const ValueId now = builder_.AddResult(added, value.name, types_.TypeOf(id),
                                            StorageNow(value.storage),
                                            StridesOfResult(node, id));
-    value_of_[At(id)] = now;
+    value_of_[IndexOf(id)] = now;
     return now;
   }
 
@@ -209,7 +207,7 @@ class EngineWriter {
       const ValueId output = NodeOf(id).outputs.front();
       if (output == last) continue;
       const bool is_last = inside.empty();
-      value_of_[At(output)] =
+      value_of_[IndexOf(output)] =
           is_last ? result
           : IsFolded(layer, id)
               ? Now(NodeOf(id).inputs[0])
@@ -248,7 +246,7 @@ class EngineWriter {
     for (const NodeId id : layer.nodes) {
       const ValueId output = NodeOf(id).outputs.front();
       const std::int64_t end = start + graph_.value(output).type.shape.back();
-      storage_of_[At(graph_.value(output).storage)] = storage;
+      storage_of_[IndexOf(graph_.value(output).storage)] = storage;
       const NodeId view =
           builder_.AddNode({.target = "slice",
                             .inputs = {whole},
@@ -257,7 +255,7 @@ class EngineWriter {
                                            {"end", end},
                                            {"step", std::int64_t{1}}},
                             .scope = NodeOf(id).scope});
-      value_of_[At(output)] = builder_.AddResult(
+      value_of_[IndexOf(output)] = builder_.AddResult(
           view, graph_.value(output).name, types_.TypeOf(output), storage);
       start = end;
     }
