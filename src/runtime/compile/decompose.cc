@@ -86,7 +86,7 @@ class Decomposer {
     if (DecomposeNorm(emitter_, node) || DecomposeLoss(emitter_, node)) return;
     if (AddBiased(node) || AddMean(node) || AddDropout(node)) return;
     if (AddPool(node) || AddPoolBackward(node) || AddReluBackward(node) ||
-        AddCopied(node)) {
+        AddGatherBackward(node) || AddCopied(node)) {
       return;
     }
     if (!StaysWhole(node)) return AddCalls(node);
@@ -242,6 +242,20 @@ class Decomposer {
             node.target,
             {emitter_.Now(node.inputs[0]), emitter_.Now(node.inputs[2])},
             graph_.value(node.outputs[0]).type, node.attributes));
+    return true;
+  }
+
+  /// A scatter of the gradient (grad, self, indices) into zeros, which does not
+  /// read what was gathered from.
+  bool AddGatherBackward(const Node& node) {
+    if (node.target != "gather_backward") return false;
+    const TensorType& type = graph_.value(node.outputs[0]).type;
+    const ValueId zeros = emitter_.Emit("full", {}, type);
+    emitter_.Set(node.outputs[0],
+                 emitter_.Emit("scatter_add",
+                               {zeros, emitter_.Now(node.inputs[2]),
+                                emitter_.Now(node.inputs[0])},
+                               type, node.attributes));
     return true;
   }
 
