@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "src/graph/index_of.h"
 #include "src/graph/strides.h"
 #include "src/runtime/compile/loops.h"
+#include "src/runtime/compile/pass_buffers.h"
+#include "src/runtime/compile/peak_order.h"
 #include "src/runtime/compile/primitive_emitter.h"
+#include "src/runtime/compile/reuse.h"
 #include "src/runtime/compile/schedule.h"
 
 // Writes scheduled kernels as nodes. A kernel reads the buffers of its loops,
@@ -35,8 +39,9 @@ class KernelWriter {
         leaves_(graph.values().size(), false) {}
 
   OperatorGraph Run() {
-    const std::vector<KernelNodes> kernels = ScheduleKernels(graph_, loops_);
+    std::vector<KernelNodes> kernels = ScheduleKernels(graph_, loops_);
     FindLeaving(kernels);
+    PlanMemory(kernels);
     if (graph_.info().runtime.cuda_graphs) CopyInputs();
     for (const KernelNodes& kernel : kernels) {
       const Node& first = graph_.node(kernel.front());
@@ -89,6 +94,35 @@ class KernelWriter {
       }
     }
     for (ValueId id : graph_.outputs()) leaves_[IndexOf(BaseOf(id))] = true;
+  }
+
+  /// Sorts the kernels of each pass and shares memory among their results.
+  void PlanMemory(std::vector<KernelNodes>& kernels) {
+    const auto phase_of = [this](const KernelNodes& kernel) {
+      return graph_.node(kernel.front()).phase;
+    };
+    for (auto begin = kernels.begin(); begin != kernels.end();) {
+      const Phase phase = phase_of(*begin);
+      const auto end = std::find_if(begin, kernels.end(), [&](const auto& one) {
+        return phase_of(one) != phase;
+      });
+      if (phase != Phase::kOptimizer) PlanPass({begin, end});
+      begin = end;
+    }
+  }
+
+  void PlanPass(std::span<KernelNodes> kernels) {
+    const PassBuffers buffers = BuffersOf(graph_, loops_, kernels);
+    const std::vector<int> order = OrderForPeak(buffers);
+    for (const Reuse& reuse :
+         PlanReuse(graph_, loops_, {kernels, buffers, order, leaves_})) {
+      emitter_.ShareStorage(reuse.made, reuse.of);
+    }
+    std::vector<KernelNodes> sorted;
+    for (const int kernel : order) {
+      sorted.push_back(std::move(kernels[IndexOf(kernel)]));
+    }
+    std::ranges::move(sorted, kernels.begin());
   }
 
   ValueId BaseOf(ValueId id) const {

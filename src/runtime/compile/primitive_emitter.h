@@ -30,6 +30,9 @@ class PrimitiveEmitter {
 
   /// What Emit adds belongs to `node`.
   void Begin(const Node& node);
+  /// `made`, a result of the old graph that is not yet written, will lie where
+  /// `of` lies, which is at least as large. It outlives the pass if either does.
+  void ShareStorage(ValueId made, ValueId of);
   /// Adds an operator on tensors of the new graph whose one result has `type`
   /// in a storage of its own.
   ValueId Emit(std::string target, std::vector<ValueId> inputs, TensorType type,
@@ -76,6 +79,8 @@ class PrimitiveEmitter {
                           const std::vector<ValueId>& inputs) const;
   StorageId AddStorage(const TensorType& type);
   void CopyCalls(const Node& node, NodeId added);
+  /// The tensor that replaces `id`, or a new one inside the node `added`.
+  ValueId NowOrInner(NodeId added, ValueId id);
 
   const OperatorGraph& graph_;
   GraphBuilder builder_;
