@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/graph/index_of.h"
+#include "src/graph/strides.h"
 #include "src/runtime/compile/loops.h"
 #include "src/runtime/compile/pass_buffers.h"
 #include "src/runtime/compile/peak_order.h"
@@ -41,6 +42,7 @@ class KernelWriter {
     std::vector<KernelNodes> kernels = ScheduleKernels(graph_, loops_);
     FindLeaving(kernels);
     PlanMemory(kernels);
+    if (graph_.info().runtime.cuda_graphs) CopyInputs();
     for (const KernelNodes& kernel : kernels) {
       const Node& first = graph_.node(kernel.front());
       phase_ = std::max(phase_, first.phase);
@@ -50,11 +52,28 @@ class KernelWriter {
     }
     phase_ = Phase::kOptimizer;
     AddViews();
+    for (const auto& [id, now] : copied_) emitter_.Set(id, now);
     return emitter_.Finish();
   }
 
  private:
   const Loop& LoopOf(NodeId id) const { return loops_[IndexOf(id)]; }
+
+  /// A CUDA graph reads its inputs where they were when it was recorded;
+  /// parameters and buffers stay there (torch/_inductor/cudagraph_trees.py).
+  void CopyInputs() {
+    if (graph_.nodes().empty()) return;
+    emitter_.Begin(graph_.nodes().front());
+    for (const ValueId id : graph_.inputs()) {
+      const Value& value = graph_.value(id);
+      if (value.producer != kNone ||
+          graph_.storage(value.storage).role != TensorRole::kInput) {
+        continue;
+      }
+      copied_.emplace_back(id, emitter_.Now(id));
+      emitter_.Set(id, emitter_.Clone(emitter_.Now(id), IsChannelsLast(value)));
+    }
+  }
 
   /// Results that are read outside of their kernel.
   void FindLeaving(const std::vector<KernelNodes>& kernels) {
@@ -226,6 +245,8 @@ class KernelWriter {
   std::vector<bool> leaves_;    ///< By value.
   std::vector<NodeId> views_;   ///< Not yet added.
   bool listed_ = false;
+  /// Inputs in front of a CUDA graph, by value of the graph.
+  std::vector<std::pair<ValueId, ValueId>> copied_;
   Phase phase_ = Phase::kForward;  ///< Of the newest kernel.
 };
 

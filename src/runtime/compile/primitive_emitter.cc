@@ -120,6 +120,17 @@ ValueId PrimitiveEmitter::Emit(std::string target, std::vector<ValueId> inputs,
       .front();
 }
 
+ValueId PrimitiveEmitter::Clone(ValueId of, bool channels_last) {
+  const TensorType type = TypeOf(of);
+  const NodeId node = builder_.AddNode({.target = "clone",
+                                        .inputs = {of},
+                                        .scope = node_->scope,
+                                        .phase = node_->phase});
+  return builder_.AddResult(
+      node, {}, type, AddStorage(type),
+      channels_last ? ChannelsLastStrides(type.shape) : Strides());
+}
+
 ValueId PrimitiveEmitter::View(ValueId of, TensorType type) {
   const StorageId storage = builder_.value(of).storage;
   const NodeId node = builder_.AddNode({.target = "view",

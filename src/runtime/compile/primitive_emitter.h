@@ -42,6 +42,8 @@ class PrimitiveEmitter {
   std::vector<ValueId> EmitAll(std::string target, std::vector<ValueId> inputs,
                                const std::vector<TensorType>& types,
                                Attributes attributes = {});
+  /// Adds a copy of `of`: of an image channels-last, or in the row-major order.
+  ValueId Clone(ValueId of, bool channels_last);
   /// Adds `of` as a tensor of another shape.
   ValueId View(ValueId of, TensorType type);
   /// Adds an operator that writes into the tensor `into`, and returns that.
