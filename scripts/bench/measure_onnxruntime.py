@@ -15,7 +15,9 @@ The first row is the environment. Beside the case's fields a row has
   nvml         bytes of this process, by NVML, after: context (the driver's
                alone), session, first, tenth (run with arrays of NumPy), bound
                (runs on tensors bound on the device), each with the device's use
-  arena        [[reached, asked for, extended by], ...] in bytes, as the log says
+  arena        [[arena, asked for, extended by], ...] in bytes, as the log says:
+               those of the session, then those that follow ["first run"],
+               ["tenth run"] and ["bound"]
   create_seconds, first_seconds
   numpy_ms     a run from and to arrays of NumPy, median of wall times
   bound_ms, bound_ms_all   a run on bound tensors, which waits: median, each
@@ -57,7 +59,8 @@ QUEUED_MS = 300
 TOP = 60
 INFO, VERBOSE, ERROR = 1, 0, 3
 ARENA = re.compile(r"Extending BFCArena for (\w+)\..*?(?:rounded_bytes|requested):"
-                   r"\s*(\d+)|Extended allocation by (\d+) bytes")
+                   r"\s*(\d+)|Extended allocation by (\d+) bytes|"
+                   r"Reserving memory in BFCArena for (\w+) size: (\d+)")
 ALONE = re.compile(r"All nodes placed on \[(\w+)\]\. Number of nodes: (\d+)")
 PLACED = re.compile(r"Node\(s\) placed on \[(\w+)\]\. Number of nodes: (\d+)")
 NODE = re.compile(r"\]\s+(\w+) \((.*)\)\s*$")
@@ -279,8 +282,10 @@ def arena_lines(lines):
         match = ARENA.search(line)
         if match and match[1]:
             asked = (match[1], int(match[2]))
-        elif match:
+        elif match and match[3]:
             found.append([*asked, int(match[3])])
+        elif match:
+            found.append([match[4] + " reserved", int(match[5]), int(match[5])])
     return found
 
 
