@@ -392,13 +392,13 @@ def end_trace(before):
                          blocks])
     reduced = [[
         event["action"], event["size"], addresses[event.get("addr", 0)],
-        streams[event["stream"]], frames[innermost(event.get("frames", []))],
+        streams[event.get("stream", 0)], frames[innermost(event.get("frames", []))],
         event.get("time_us", 0)] for event in events]
     return {"before": segments, "events": reduced, "frames": list(frames)}
 
 
 def innermost(stack):
-    """Three frames as text, those of torch's dispatch left out."""
+    """The innermost frames as text; none in the autograd engine's threads."""
     return " < ".join(
         f"{os.path.basename(f['filename'])}:{f['line']} {f['name']}"
         for f in stack[:TRACE_FRAMES])
