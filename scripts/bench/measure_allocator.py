@@ -392,7 +392,8 @@ def end_trace(before):
                          blocks])
     reduced = [[
         event["action"], event["size"], addresses[event.get("addr", 0)],
-        streams[event.get("stream", 0)], frames[innermost(event.get("frames", []))],
+        streams[event.get("stream", 0)],
+        frames[innermost(event.get("frames", []))],
         event.get("time_us", 0)] for event in events]
     return {"before": segments, "events": reduced, "frames": list(frames)}
 
@@ -673,8 +674,8 @@ class Fresh:
     def __init__(self, options, key):
         self.connection, theirs = multiprocessing.Pipe(duplex=False)
         command = [sys.executable, os.path.abspath(__file__), "--device",
-                   options.device, "--suite", options.suite, "--case", key, "--pipe",
-                   str(theirs.fileno())]
+                   options.device, "--suite", options.suite, "--case", key,
+                   "--pipe", str(theirs.fileno())]
         command += ["--tiny"] if options.tiny else []
         self.process = subprocess.Popen(
             command, pass_fds=[theirs.fileno()], stdout=subprocess.DEVNULL,
