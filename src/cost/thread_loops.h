@@ -5,6 +5,16 @@
 
 namespace foretell::cost {
 
+/// Blocks of a softmax along another dimension than the last: a thread for each
+/// neighbour, or several that share its elements, each of `steps`
+/// (SpatialSoftMax_getBlockSize in aten/src/ATen/native/cuda/SoftMax.cu).
+struct SpatialBlocks {
+  double count;
+  double threads;
+  double steps;
+};
+SpatialBlocks SpatialBlocksOf(const Kernel& kernel);
+
 /// Microseconds that the threads of `kernel` need for their instructions and
 /// for what they wait for, one step after the other, where that can exceed its
 /// traffic: poolings, copies across memory, sums, norms, softmaxes and scans
