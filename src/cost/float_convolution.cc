@@ -42,8 +42,8 @@ double HopperStemUs(const Kernel& kernel, double flops_per_us) {
   constexpr double kTile = 32, kStartDepth = 20, kShare = 0.44,
                    kNarrowShare = 0.38;
   const double tiles = std::ceil(Real(kernel.n) / kTile);
-  const double flops = 2 * Real(kernel.m) * tiles * kTile *
-                       (Real(kernel.k) + kStartDepth);
+  const double flops =
+      2 * Real(kernel.m) * tiles * kTile * (Real(kernel.k) + kStartDepth);
   return flops / (flops_per_us * (tiles > 1 ? kShare : kNarrowShare));
 }
 

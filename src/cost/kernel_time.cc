@@ -225,7 +225,8 @@ double TrafficUs(const Kernel& kernel, const Machine& machine) {
   const double bytes = Real(kernel.Bytes()) + RereadBytes(kernel, machine);
   return RowStartsUs(kernel, machine) +
          bytes / machine.bytes_per_us /
-             (BandwidthShare(kernel, machine) * RowAlignmentShare(kernel, machine));
+             (BandwidthShare(kernel, machine) *
+              RowAlignmentShare(kernel, machine));
 }
 
 /// Uses Winograd's algorithm where it is possible and faster.

@@ -15,9 +15,9 @@
 //          / (share * peak)
 //
 // Start and shares are fitted to an H100's (kinds.jsonl.gz); KernelBench's
-// transposed volumes on A100 and H100 with cuDNN 9.1 agree. Where the window has
-// gaps, Hopper's take all of its elements for every result; so do Ampere's for
-// volumes of few channels, in tiles of 32.
+// transposed volumes on A100 and H100 with cuDNN 9.1 agree. Where the window
+// has gaps, Hopper's take all of its elements for every result; so do Ampere's
+// for volumes of few channels, in tiles of 32.
 
 namespace foretell::cost {
 namespace {
@@ -56,9 +56,8 @@ bool GoesThroughStride(const Kernel& kernel) {
 
 double StridedGradientUs(const Kernel& kernel, const Machine& machine) {
   const double summed = SummedChannels(kernel);
-  const double shared =
-      std::clamp(std::floor(kTileChannels / Real(kernel.n)), 1.0,
-                 Real(kernel.groups));
+  const double shared = std::clamp(std::floor(kTileChannels / Real(kernel.n)),
+                                   1.0, Real(kernel.groups));
   const double channels = shared * Real(kernel.n);
   const bool takes_all = TakesAllTaps(kernel, channels, machine);
   const double taps = takes_all ? Real(kernel.taps) : Real(kernel.k) / summed;

@@ -120,12 +120,12 @@ double StemShare(const Kernel& kernel, const Machine& machine) {
   if (!IsStem(kernel) || (is_half && !HasNewCudnn(kernel, machine))) return 1;
   const double padded =
       std::ceil(Real(kernel.channels_in) / kStemPadding) * kStemPadding;
-  const double share = IsVolume(kernel) ? kVolumeStemShare
-                       : kernel.window_width > kLargestStemWindow
-                           ? (machine.HasNewerTensorCores()
-                                  ? kHopperLargeStemShare
-                                  : kLargeStemShare)
-                           : kStemShare;
+  const double share =
+      IsVolume(kernel) ? kVolumeStemShare
+      : kernel.window_width > kLargestStemWindow
+          ? (machine.HasNewerTensorCores() ? kHopperLargeStemShare
+                                           : kLargeStemShare)
+          : kStemShare;
   return Real(kernel.channels_in) / padded * share *
          (is_half ? kHalfStemShare : 1);
 }
@@ -135,11 +135,11 @@ double StemShare(const Kernel& kernel, const Machine& machine) {
 double WindowShare(const Kernel& kernel, const Machine& machine) {
   const bool is_transposed =
       kernel.kernel_class == KernelClass::kTransposedConvolution;
-  const bool is_looked_up =
-      kernel.taps > kMostMaskedTaps && kernel.groups == 1 &&
-      !(is_transposed && machine.HasNewerTensorCores()) &&
-      kernel.element_bytes_in != kHalfElementBytes &&
-      !HasNewCudnn(kernel, machine) && !IsStem(kernel);
+  const bool is_looked_up = kernel.taps > kMostMaskedTaps &&
+                            kernel.groups == 1 &&
+                            !(is_transposed && machine.HasNewerTensorCores()) &&
+                            kernel.element_bytes_in != kHalfElementBytes &&
+                            !HasNewCudnn(kernel, machine) && !IsStem(kernel);
   return is_looked_up ? kLookedUpShare : 1;
 }
 
@@ -190,8 +190,8 @@ bool IsBatchedProduct(const Kernel& kernel, const Machine& machine) {
       HasNewCudnn(kernel, machine) ||
       (machine.HasNewerTensorCores() && kernel.torch >= kMultipliesImages &&
        kernel.element_bytes_in != kHalfElementBytes);
-  return multiplies_images && IsProduct(kernel) &&
-         !kernel.channels_last && kernel.groups == 1 && kernel.positions > 0 &&
+  return multiplies_images && IsProduct(kernel) && !kernel.channels_last &&
+         kernel.groups == 1 && kernel.positions > 0 &&
          kernel.positions * kernel.element_bytes_in % kVectorBytes == 0;
 }
 
@@ -203,8 +203,8 @@ double InstructionShare(const Kernel& kernel, const Machine& machine) {
 
 double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
   if (ArithmeticOf(kernel, machine) == Precision::kTf32) {
-    return kTf32Share * StemShare(kernel, machine) * WindowShare(kernel, machine) *
-           WeightGradientShare(kernel, machine) *
+    return kTf32Share * StemShare(kernel, machine) *
+           WindowShare(kernel, machine) * WeightGradientShare(kernel, machine) *
            GroupedShare(kernel, machine) * InstructionShare(kernel, machine);
   }
   const bool is_direct = kernel.channels_last && IsHalf(kernel, machine);

@@ -222,9 +222,9 @@ double SpatialSoftmaxUs(const Kernel& kernel, const Machine& machine) {
   const double elements = Real(kernel.rows) * Real(kernel.row_elements);
   const double step =
       blocks.threads < kFewThreads ? kFewStepCycles : kStepCycles;
-  return std::max(ThreadsUs(elements, 0, {each, 0}, machine),
-                  BlocksUs(blocks.count, blocks.threads, blocks.steps * step,
-                           machine));
+  return std::max(
+      ThreadsUs(elements, 0, {each, 0}, machine),
+      BlocksUs(blocks.count, blocks.threads, blocks.steps * step, machine));
 }
 
 /// Softmax along the last dimension. Up to 1,024 elements, rounded up to a

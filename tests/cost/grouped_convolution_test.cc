@@ -14,13 +14,12 @@ namespace {
 /// 3 x 3 in `groups` of `width` channels.
 Kernel InGroups(int groups, int width, const TorchVersion& torch = kNewCudnn) {
   const std::string channels = std::to_string(groups * width);
-  return KernelsOf("%x = input f32[8," + channels +
-                       ",16,16]\n%y = conv2d(%x, weight f32[" + channels + "," +
-                       std::to_string(width) +
-                       ",3,3]) {padding=[1,1], groups=" +
-                       std::to_string(groups) + "} : f32[8," + channels +
-                       ",16,16]\n",
-                   {.torch = torch})
+  return KernelsOf(
+             "%x = input f32[8," + channels +
+                 ",16,16]\n%y = conv2d(%x, weight f32[" + channels + "," +
+                 std::to_string(width) + ",3,3]) {padding=[1,1], groups=" +
+                 std::to_string(groups) + "} : f32[8," + channels + ",16,16]\n",
+             {.torch = torch})
       .at(0);
 }
 

@@ -136,8 +136,7 @@ TEST(TensorConvolution, OfFewChannelsOfVolumesRunsOnLanesOnHopper) {
   EXPECT_TRUE(RunsOnLanes(volume, MachineOf(device, 90)));
   EXPECT_EQ(ConversionUs(volume, MachineOf(device, 90)), 0);
   EXPECT_FALSE(RunsOnLanes(volume, MachineOf(device, 80)));
-  EXPECT_FALSE(
-      RunsOnLanes(Stem("3", "3,3", "16,16"), MachineOf(device, 90)));
+  EXPECT_FALSE(RunsOnLanes(Stem("3", "3,3", "16,16"), MachineOf(device, 90)));
   EXPECT_FALSE(
       RunsOnLanes(Stem("8", "3,3,3", "16,16,16"), MachineOf(device, 90)));
 }
@@ -157,9 +156,8 @@ TEST(TensorConvolution, LooksLargeWindowsUpBeforeCudnn919) {
   const Machine machine = MachineOf(device, 90);
   const double plain =
       TensorConvolutionShare(Stem("64", "3,3", "16,16"), machine);
-  EXPECT_DOUBLE_EQ(
-      TensorConvolutionShare(Stem("64", "5,7", "16,16"), machine),
-      0.65 * plain);
+  EXPECT_DOUBLE_EQ(TensorConvolutionShare(Stem("64", "5,7", "16,16"), machine),
+                   0.65 * plain);
 }
 
 TEST(TensorConvolution, OfCudnn9IsSlowAtWeightsInTf32) {
