@@ -22,10 +22,10 @@ SpatialBlocks SpatialBlocksOf(const Kernel& kernel);
 /// other kernel.
 double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us);
 
-/// The same for a convolution of f32 in groups, transposed with a stride or,
-/// before cuDNN 9.19 (KernelBench's ShuffleNet on an A100 and an H100), of
-/// windows of one element, for which cuDNN falls back to direct kernels; 0 for
-/// every other one.
+/// The same for a convolution of f32 in groups, transposed with a stride and a
+/// window that is not square or, before cuDNN 9.19 (KernelBench's ShuffleNet on
+/// an A100 and an H100), of windows of one element, for which cuDNN falls back
+/// to direct kernels; 0 for every other one.
 double DirectLoopUs(const Kernel& kernel, const Machine& machine);
 
 /// The same for PyTorch's own depthwise convolution.
