@@ -9,10 +9,11 @@ by eager PyTorch 2.5 (`kernelbench_pt2.tar.xz`, `compile_kernelbench.csv.gz` of
 ../shared; KernelBench, MIT). The sizes of January 2025 and of July 2025 are two sets;
 tables of commits whose sizes were not exported are left out. KernelBench never calls
 eval(), so batch norms compute the statistics of the batch, which the exports do not: the
-GPU time of that is added to steps that the GPU bounds. Prints, for each device, set and level, the rows, those of at least 1 ms, and of these the median and
-mean absolute error and the signed median in percent, and the share within a factor
-of 1.35; with --by-problem a line for each problem, the worst last. --csv writes the
-pairs. Nothing is fitted here.
+GPU time of that is added to steps that the GPU bounds. Prints, for each device, set and
+level, the rows, those of at least 1 ms, and of these the median and mean absolute error
+and the signed median in percent, and the share within a factor of 1.35; with
+--by-problem a line for each problem, the worst last. --csv writes the pairs. Nothing is
+fitted here.
 
 A third of the problems was kept back by those who gave the files; these are the rest.
 """
