@@ -2,6 +2,7 @@
 
 #include "src/runtime/compile/decompose.h"
 #include "src/runtime/compile/fuse.h"
+#include "src/runtime/compile/image_copies.h"
 #include "src/runtime/compile/partition.h"
 #include "src/runtime/compile/saved_results.h"
 
@@ -9,9 +10,9 @@ namespace foretell::runtime {
 
 OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec) {
   if (graph.info().mode == Mode::kInference) {
-    return Fuse(Decompose(graph, spec));
+    return Fuse(CopyImages(Decompose(graph, spec)));
   }
-  return Fuse(Partition(Decompose(ExposeSaved(graph), spec)));
+  return Fuse(CopyImages(Partition(Decompose(ExposeSaved(graph), spec))));
 }
 
 }  // namespace foretell::runtime
