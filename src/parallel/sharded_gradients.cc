@@ -32,6 +32,7 @@ ValueId ShardedStep::Pack(std::size_t i,
               .types = {},
               .storages = {},
               .scope = unit.path};
+  if (IsFlat()) added.attributes = OnStream(kGatherStream);
   for (const ParameterIndex index : trained) {
     for (const ValueId output : graph().node(At(index).ready).outputs) {
       if (graph().value(output).storage == At(index).gradient) {

@@ -76,6 +76,10 @@ class ShardedStep final : public StepRewriter {
   /// first and already has its parameters.
   void Prefetch(std::size_t place);
   void BeginBackward(std::size_t i);
+  /// A flat parameter is trained or frozen as a whole, so PEFT wraps adapters
+  /// as units of their own (fsdp_auto_wrap_policy): what FSDP 1 gathers in
+  /// advance is the next of them, not the next block.
+  bool AdaptersAreUnits() const;
 
   /// @name Parameters of a unit
   /// @{

@@ -230,17 +230,20 @@ TEST(SimulateMemory, LetsOneFreedBlockOfFsdp1WaitForItsReader) {
   EXPECT_EQ(ReservedMibOfBlocks("fsdp1:2", 4), kRest + 2 * 24);
 }
 
-/// Of a gradient of 24 MiB a GPU keeps 12, then a tensor of 24 MiB is made.
+/// Of a gradient of 24 MiB a GPU keeps 12, then two of 24 MiB are made:
+/// one in the block of what was gathered.
 std::int64_t ReservedMibOfGradient(const std::string& plan) {
   return SimulateText(R"(graph "gradient" batch=1
 %s = parameter f32[3145728]
 %w = c10d::_allgather_base_(%s) {plan=")" +
                       plan + R"(",gpus=2,bytes=25165824} : f32[6291456]
-%p = relu(%w) : f32[6291456]
+%p = relu(%w) {stream="gather"} : f32[6291456]
 %r = c10d::_reduce_scatter_base_(%p) {plan=")" +
                       plan + R"(",gpus=2,bytes=25165824} : f32[3145728]
-%z = relu(%s) : f32[6291456]
+%y = relu(%s) {stream="gather"} : f32[6291456]
+%z = relu(%s) {stream="gather"} : f32[6291456]
 output %r
+output %y
 output %z
 )")
              .reserved_peak /
