@@ -8,6 +8,7 @@
 
 #include "src/graph/attributes.h"
 #include "src/graph/recurrent_layer.h"
+#include "src/runtime/compile/decompose_losses.h"
 #include "src/runtime/compile/decompose_norms.h"
 #include "src/runtime/compile/image_layout.h"
 #include "src/runtime/compile/primitive_emitter.h"
@@ -16,6 +17,7 @@
 // (torch/_inductor/decomposition.py and torch/_decomp of PyTorch 2.13).
 //
 //   norms, softmaxes     sums along rows and operators element by element
+//   negative likelihood  a gather and sums; backward, no probability is read
 //   x.add_(y)            x1 = x.add(y): later readers of x read x1
 //   conv2d with a bias   conv2d and an addition, which fuses with what follows
 //   mean of images       adaptive pooling to one element is a sum
@@ -81,10 +83,10 @@ class Decomposer {
  private:
   void Add(const Node& node) {
     if (node.phase == Phase::kOptimizer) return emitter_.Copy(node, true);
-    if (DecomposeNorm(emitter_, node)) return;
+    if (DecomposeNorm(emitter_, node) || DecomposeLoss(emitter_, node)) return;
     if (AddBiased(node) || AddMean(node) || AddDropout(node)) return;
     if (AddPool(node) || AddPoolBackward(node) || AddReluBackward(node) ||
-        AddCopied(node)) {
+        AddGatherBackward(node) || AddCopied(node)) {
       return;
     }
     if (!StaysWhole(node)) return AddCalls(node);
@@ -108,9 +110,24 @@ class Decomposer {
       EmitUnmade(call);
       Add(call);
     }
+    for (const ValueId id : node.outputs) {
+      if (emitter_.Now(id) == kNone) SetKept(node, id);
+    }
     // What no call produced.
     for (const ValueId id : node.outputs) {
       if (emitter_.Now(id) == kNone) return emitter_.Copy(node, false);
+    }
+  }
+
+  /// A result that the backward pass reads is that of a call in its storage.
+  void SetKept(const Node& node, ValueId id) {
+    for (const Node& call : node.calls) {
+      for (const ValueId made : call.outputs) {
+        if (SharesStorage(graph_, made, id) &&
+            graph_.value(made).type == graph_.value(id).type) {
+          emitter_.Set(id, emitter_.Now(made));
+        }
+      }
     }
   }
 
@@ -225,6 +242,20 @@ class Decomposer {
             node.target,
             {emitter_.Now(node.inputs[0]), emitter_.Now(node.inputs[2])},
             graph_.value(node.outputs[0]).type, node.attributes));
+    return true;
+  }
+
+  /// A scatter of the gradient (grad, self, indices) into zeros, which does not
+  /// read what was gathered from.
+  bool AddGatherBackward(const Node& node) {
+    if (node.target != "gather_backward") return false;
+    const TensorType& type = graph_.value(node.outputs[0]).type;
+    const ValueId zeros = emitter_.Emit("full", {}, type);
+    emitter_.Set(node.outputs[0],
+                 emitter_.Emit("scatter_add",
+                               {zeros, emitter_.Now(node.inputs[2]),
+                                emitter_.Now(node.inputs[0])},
+                               type, node.attributes));
     return true;
   }
 

@@ -53,6 +53,11 @@ ValueId PrimitiveEmitter::Now(ValueId id) const {
 
 void PrimitiveEmitter::Set(ValueId id, ValueId now) {
   value_of_[IndexOf(id)] = now;
+  const StorageId storage = graph_.value(id).storage;
+  if (now != kNone && builder_.value(now).producer != kNone &&
+      graph_.storage(storage).role == TensorRole::kGradient) {
+    builder_.SetRole(builder_.value(now).storage, TensorRole::kGradient);
+  }
 }
 
 void PrimitiveEmitter::Begin(const Node& node) { node_ = &node; }

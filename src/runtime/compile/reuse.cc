@@ -48,7 +48,8 @@ class ReusePlanner {
         loops_(loops),
         pass_(pass),
         live_(LiveBytes(pass.buffers, pass.order)),
-        is_taken_(pass.buffers.buffers.size(), false) {
+        is_taken_(pass.buffers.buffers.size(), false),
+        lies_in_operand_(pass.buffers.buffers.size(), false) {
     peak_ = *std::ranges::max_element(live_);
     for (int i = 0; i < std::ssize(Buffers()); ++i) {
       index_of_[Buffers()[IndexOf(i)].value] = i;
@@ -90,12 +91,10 @@ class ReusePlanner {
     if (loop.kind == LoopKind::kExtern && !HasOutArgument(node.kind)) return;
     for (const ValueId output : node.outputs) {
       const auto made = index_of_.find(output);
-      if (made == index_of_.end() || !pass_.reaches_memory[IndexOf(output)]) {
-        continue;
-      }
-      if (loop.kind == LoopKind::kPointwise && TakeOperand(loop, made->second))
-        continue;
-      TakeFree(made->second, place);
+      if (made == index_of_.end()) continue;
+      const bool is_taken =
+          loop.kind == LoopKind::kPointwise && TakeOperand(loop, made->second);
+      if (!is_taken && IsInMemory(made->second)) TakeFree(made->second, place);
     }
   }
 
@@ -107,6 +106,7 @@ class ReusePlanner {
         continue;
       }
       is_taken_[IndexOf(operand->second)] = true;
+      lies_in_operand_[IndexOf(made)] = true;
       reuses_.push_back({.made = Buffers()[IndexOf(made)].value,
                          .of = Buffers()[IndexOf(operand->second)].value});
       return true;
@@ -114,12 +114,18 @@ class ReusePlanner {
     return false;
   }
 
-  /// No other loop reads it from now on, and this one once and in order.
+  /// No other loop reads it from now on, and this one once and in order. What
+  /// a kernel alone reads may lie in an operand, for another to lie in both.
   bool IsLastRead(int operand) const {
     const Buffer& buffer = Buffers()[IndexOf(operand)];
     return !buffer.is_result && !is_taken_[IndexOf(operand)] &&
-           left_[IndexOf(operand)] == 1 && reads_.at(buffer.value) == 1 &&
-           (buffer.is_kept || pass_.reaches_memory[IndexOf(buffer.value)]);
+           left_[IndexOf(operand)] <= 1 && reads_.at(buffer.value) == 1 &&
+           (IsInMemory(operand) || lies_in_operand_[IndexOf(operand)]);
+  }
+
+  bool IsInMemory(int buffer) const {
+    const Buffer& one = Buffers()[IndexOf(buffer)];
+    return one.is_kept || pass_.reaches_memory[IndexOf(one.value)];
   }
 
   bool Fits(int operand, int made) const {
@@ -167,7 +173,7 @@ class ReusePlanner {
   void AddFree(int buffer, std::size_t place) {
     const Buffer& one = Buffers()[IndexOf(buffer)];
     if (one.is_result || one.is_kept || is_taken_[IndexOf(buffer)] ||
-        !pass_.reaches_memory[IndexOf(one.value)]) {
+        !IsInMemory(buffer)) {
       return;
     }
     free_[KeyOf(buffer)].push_back({buffer, place});
@@ -178,7 +184,8 @@ class ReusePlanner {
   const OrderedPass& pass_;
   std::vector<std::int64_t> live_;
   std::int64_t peak_ = 0;
-  std::vector<bool> is_taken_;     ///< Overwritten, by buffer.
+  std::vector<bool> is_taken_;  ///< Overwritten, by buffer.
+  std::vector<bool> lies_in_operand_;
   std::vector<std::size_t> left_;  ///< Readers to come, by buffer.
   std::map<ValueId, int> index_of_;
   /// Loops of the kernel that read a tensor; more than one where out of order.

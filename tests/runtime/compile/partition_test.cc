@@ -11,6 +11,7 @@
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "src/runtime/compile/decompose.h"
 #include "src/runtime/compile/joint_graph.h"
 #include "src/runtime/compile/min_cut.h"
 #include "src/runtime/compile/saved_results.h"
@@ -102,6 +103,87 @@ output %e
   const auto saved =
       std::ranges::count(graph.storages(), TensorRole::kSaved, &Storage::role);
   EXPECT_EQ(saved, 1);
+}
+
+TEST(MakeJointGraph, HasEachOperatorOnceThatComputesTheSame) {
+  // Two norms over one tensor: their moments are the same, their results not.
+  const OperatorGraph step = ParseGraph(R"(graph "norms" mode=training
+%x = input f32[8,16]
+%v = parameter f32[16]
+%w = parameter f32[16]
+%s, %m = var_mean(%x) {dim=[1], keepdim=true} : f32[8,1], f32[8,1]
+%a = sub(%x, %m) : f32[8,16]
+%b = mul(%a, %v) : f32[8,16]
+%s2, %m2 = var_mean(%x) {dim=[1], keepdim=true} : f32[8,1], f32[8,1]
+%c = sub(%x, %m2) : f32[8,16]
+%d = mul(%c, %w) : f32[8,16]
+%y = add(%b, %d) : f32[8,16]
+output %y
+)");
+  const JointGraph joint = MakeJointGraph(step);
+  const auto place_of = [&](const std::string& name) {
+    const auto value =
+        std::ranges::find(step.values(), name, &foretell::Value::name);
+    return joint.place_of[static_cast<std::size_t>(
+        std::distance(step.values().begin(), value))];
+  };
+  EXPECT_EQ(place_of("m2"), place_of("m"));
+  EXPECT_EQ(place_of("c"), place_of("a"));
+  EXPECT_NE(place_of("d"), place_of("b"));
+}
+
+TEST(Partition, KeepsTheLossOfTheForwardPass) {
+  const OperatorGraph graph = Partition(ParseGraph(R"(graph "loss" mode=training
+%x = input f32[64,64]
+%w = parameter f32[64,64]
+%y = mm(%x, %w) : f32[64,64]
+%l = mean(%y) : f32[]
+phase backward
+%g = ones_like(%l) : f32[] backward_temporary
+%e = expand(%g) {size=[64, 64]} : f32[64,64] strides=[0, 0] alias %g
+%d = mm(%x, %e) : f32[64,64] gradient
+output %y
+)"));
+  ASSERT_EQ(graph.nodes().size(), 5U);
+  EXPECT_EQ(graph.node(1).target, "mean");
+  EXPECT_EQ(graph.node(1).phase, Phase::kForward);
+}
+
+constexpr RuntimeSpec kCompiled = {.runtime = Runtime::kCompile};
+
+TEST(Decompose, LeavesGradientsGradientsWithoutAnOptimizer) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "g" mode=training
+%x = input f32[8,8]
+%w = parameter f32[8,8]
+%y = mm(%x, %w) : f32[8,8]
+phase backward
+%g = ones_like(%y) : f32[8,8] backward_temporary
+%t = t(%x) : f32[8,8] strides=[1, 8] alias %x
+%d = mm(%t, %g) : f32[8,8] gradient
+output %y
+)"),
+                                        kCompiled);
+  EXPECT_EQ(std::ranges::count(graph.storages(), TensorRole::kGradient,
+                               &Storage::role),
+            1);
+}
+
+TEST(Decompose, ScattersWhatWasGatheredWithoutReadingIt) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "g" mode=training
+%x = input f32[8,8]
+%i = input i64[8,2]
+%y = gather(%x, %i) {dim=1} : f32[8,2]
+phase backward
+%g = ones_like(%y) : f32[8,2] backward_temporary
+%d = gather_backward(%g, %x, %i) {dim=1} : f32[8,8] backward_temporary
+output %y
+)"),
+                                        kCompiled);
+  const Node& scatter = graph.nodes().back();
+  EXPECT_EQ(scatter.target, "scatter_add");
+  EXPECT_EQ(scatter.inputs.size(), 3U);
+  EXPECT_EQ(graph.value(scatter.inputs[0]).producer,
+            static_cast<NodeId>(graph.nodes().size()) - 2);
 }
 
 TEST(ExposeSaved, MakesAMaskAResultOfItsOperator) {
