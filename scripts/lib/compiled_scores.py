@@ -1,4 +1,4 @@
-"""Eager and compiled latencies beside their predictions, as rows of one table.
+"""Eager and compiled latencies with their predictions, as rows of one table.
 
     print(compiled_scores.head("device", "mode"))
     print(compiled_scores.line("A100", "default", pairs=pairs))
