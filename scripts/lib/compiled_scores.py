@@ -1,7 +1,7 @@
-"""Eager and compiled latencies beside their predictions, as rows of one table.
+"""Eager and compiled latencies with their predictions, as rows of one table.
 
-    print(compiled_scores.HEAD)
-    print(compiled_scores.line("A100", pairs))
+    print(compiled_scores.head("device", "mode"))
+    print(compiled_scores.line("A100", "default", pairs=pairs))
 """
 
 import dataclasses
@@ -10,9 +10,8 @@ import statistics
 import host_factor
 import published
 
-HEAD = ("| source | rows | eager: median | mean | signed | compiled: median | mean "
-        "| signed | speed-up: median | mean | signed | right side |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|---|")
+COLUMNS = ("rows", "eager: median", "mean", "signed", "compiled: median", "mean",
+           "signed", "speed-up: median", "mean", "signed", "right side")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,11 +32,18 @@ class Pair:
                 (self.truth[0] > self.truth[1]))
 
 
-def line(name, pairs):
+def head(*names):
+    """Of lines with as many names."""
+    columns = (*names, *COLUMNS)
+    return f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|"
+
+
+def line(*names, pairs):
     cells = " | ".join(published.error_cells(list(errors)) for errors
                        in zip(*(pair.errors() for pair in pairs)))
     right = statistics.fmean(pair.is_right() for pair in pairs)
-    return f"| {name} | {len(pairs)} | {cells} | {100 * right:.0f} |"
+    return (f"| {' | '.join(names)} | {len(pairs)} | {cells} | "
+            f"{100 * right:.0f} |")
 
 
 def fitted_host(folder, told_by_factor, truths):

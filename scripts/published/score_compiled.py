@@ -93,9 +93,9 @@ def main():
                 if options.by_network:
                     print(key[0], device, *(f"{p / m:.2f}" for p, m in
                                             zip(forecast, truth)), flush=True)
-    print(compiled_scores.HEAD)
+    print(compiled_scores.head("device"))
     for device, group in sorted(pairs.items()):
-        print(compiled_scores.line(device, group))
+        print(compiled_scores.line(device, pairs=group))
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def main():
     parser.add_argument("--by-problem", action="store_true")
     options = parser.parse_args()
     published.need(score_kernelbench.EXPORTS, score_kernelbench.LATENCIES)
-    print(compiled_scores.HEAD)
+    print(compiled_scores.head("table", "mode", "level"))
     with published.unpacked(score_kernelbench.EXPORTS, inside="v2507") as folder:
         files = [path for path in sorted(folder.rglob("*.pt2"))
                  if not has_batch_norm(path)]
@@ -108,8 +108,9 @@ def main():
                 pairs = pairs_of(told, truths, mode, options.least)
                 for level in sorted({key[0] for key in pairs}):
                     print(compiled_scores.line(
-                        f"{device} {commit} (host × {factor:.2f}) | {mode} | {level}",
-                        [pair for key, pair in pairs.items() if key[0] == level]))
+                        f"{device} {commit} (host × {factor:.2f})", mode, level,
+                        pairs=[pair for key, pair in pairs.items()
+                               if key[0] == level]))
                 if options.by_problem:
                     print_by_problem(pairs)
 
