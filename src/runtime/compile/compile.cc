@@ -4,14 +4,15 @@
 #include "src/runtime/compile/fuse.h"
 #include "src/runtime/compile/partition.h"
 #include "src/runtime/compile/saved_results.h"
+#include "src/runtime/compile/split_loops.h"
 
 namespace foretell::runtime {
 
 OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec) {
   if (graph.info().mode == Mode::kInference) {
-    return Fuse(Decompose(graph, spec));
+    return Fuse(SplitLoops(Decompose(graph, spec)));
   }
-  return Fuse(Partition(Decompose(ExposeSaved(graph), spec)));
+  return Fuse(SplitLoops(Partition(Decompose(ExposeSaved(graph), spec))));
 }
 
 }  // namespace foretell::runtime

@@ -8,6 +8,7 @@
 
 #include "src/graph/attributes.h"
 #include "src/graph/recurrent_layer.h"
+#include "src/runtime/compile/decompose_losses.h"
 #include "src/runtime/compile/decompose_norms.h"
 #include "src/runtime/compile/image_layout.h"
 #include "src/runtime/compile/primitive_emitter.h"
@@ -81,8 +82,11 @@ class Decomposer {
  private:
   void Add(const Node& node) {
     if (node.phase == Phase::kOptimizer) return emitter_.Copy(node, true);
-    if (DecomposeNorm(emitter_, node)) return;
-    if (AddBiased(node) || AddMean(node) || AddDropout(node)) return;
+    if (DecomposeNorm(emitter_, node) || DecomposeLoss(emitter_, node)) return;
+    if (AddConvolution(node) || AddConvolutionBackward(node) || AddMean(node) ||
+        AddDropout(node)) {
+      return;
+    }
     if (AddPool(node) || AddPoolBackward(node) || AddReluBackward(node) ||
         AddGatherBackward(node) || AddCopied(node)) {
       return;
@@ -108,9 +112,23 @@ class Decomposer {
       EmitUnmade(call);
       Add(call);
     }
+    for (const ValueId id : node.outputs) TakeFromCalls(node, id);
     // What no call produced.
     for (const ValueId id : node.outputs) {
       if (emitter_.Now(id) == kNone) return emitter_.Copy(node, false);
+    }
+  }
+
+  /// A result kept for the backward pass is a call's, under another name.
+  void TakeFromCalls(const Node& node, ValueId id) {
+    if (emitter_.Now(id) != kNone) return;
+    for (const Node& call : node.calls) {
+      for (const ValueId made : call.outputs) {
+        if (SharesStorage(graph_, made, id) &&
+            graph_.value(made).type == graph_.value(id).type) {
+          emitter_.Set(id, emitter_.Now(made));
+        }
+      }
     }
   }
 
@@ -150,18 +168,49 @@ class Decomposer {
     emitter_.Set(target, emitter_.Now(node.outputs.front()));
   }
 
-  bool AddBiased(const Node& node) {
+  /// The operands of a convolution of channels-last images are made such, if
+  /// they come from outside.
+  bool AddConvolution(const Node& node) {
     const bool convolves = node.kind == OpKind::kConvolution ||
                            node.kind == OpKind::kTransposedConvolution;
-    if (!convolves || node.inputs.size() <= kBias) return false;
+    if (!convolves || node.inputs.size() < 2) return false;
     const TensorType& type = graph_.value(node.outputs[0]).type;
-    const ValueId product = emitter_.Emit(
-        node.target,
-        {emitter_.Now(node.inputs[0]), emitter_.Now(node.inputs[1])}, type,
-        node.attributes);
-    emitter_.Set(node.outputs[0],
-                 emitter_.Emit(
-                     "add", {product, emitter_.Now(node.inputs[kBias])}, type));
+    const ValueId product =
+        emitter_.Emit(node.target,
+                      {emitter_.ChannelsLast(emitter_.Now(node.inputs[0])),
+                       emitter_.ChannelsLast(emitter_.Now(node.inputs[1]))},
+                      type, node.attributes);
+    emitter_.Set(
+        node.outputs[0],
+        node.inputs.size() <= kBias
+            ? product
+            : emitter_.Emit("add", {product, emitter_.Now(node.inputs[kBias])},
+                            type));
+    return true;
+  }
+
+  /// The gradient of a bias is a sum.
+  bool AddConvolutionBackward(const Node& node) {
+    if (node.target != "convolution_backward" || node.outputs.size() < 3) {
+      return false;
+    }
+    std::vector<ValueId> inputs;
+    for (const ValueId id : node.inputs) inputs.push_back(emitter_.Now(id));
+    const std::vector<ValueId> results =
+        emitter_.EmitAll(node.target, inputs,
+                         {graph_.value(node.outputs[0]).type,
+                          graph_.value(node.outputs[1]).type},
+                         node.attributes);
+    emitter_.Set(node.outputs[0], results[0]);
+    emitter_.Set(node.outputs[1], results[1]);
+    std::vector<std::int64_t> dims = {0};
+    for (std::size_t i = 2; i < emitter_.TypeOf(inputs[0]).shape.size(); ++i) {
+      dims.push_back(static_cast<std::int64_t>(i));
+    }
+    emitter_.Set(
+        node.outputs[2],
+        emitter_.Emit("sum", {inputs[0]}, graph_.value(node.outputs[2]).type,
+                      {{"dim", dims}}));
     return true;
   }
 

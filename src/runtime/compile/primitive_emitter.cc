@@ -117,6 +117,21 @@ ValueId PrimitiveEmitter::View(ValueId of, TensorType type) {
   return builder_.AddResult(node, {}, std::move(type), storage);
 }
 
+ValueId PrimitiveEmitter::ChannelsLast(ValueId of) {
+  const Value value = builder_.value(of);
+  const Shape& shape = value.type.shape;
+  if (!channels_last_ || value.producer != kNone || !value.strides.empty() ||
+      shape.size() != kImageRank || shape[1] == 1 || shape[2] * shape[3] == 1) {
+    return of;
+  }
+  const NodeId node = builder_.AddNode({.target = "clone",
+                                        .inputs = {of},
+                                        .scope = node_->scope,
+                                        .phase = node_->phase});
+  return builder_.AddResult(node, {}, value.type, AddStorage(value.type),
+                            ChannelsLastStrides(shape));
+}
+
 ValueId PrimitiveEmitter::EmitInto(ValueId into, std::string target,
                                    std::vector<ValueId> inputs,
                                    Attributes attributes) {
@@ -198,9 +213,11 @@ void PrimitiveEmitter::CopyCalls(const Node& node, NodeId added) {
 
 NodeId PrimitiveEmitter::AddKernel(std::string target,
                                    std::vector<ValueId> inputs,
-                                   const std::vector<ValueId>& results) {
+                                   const std::vector<ValueId>& results,
+                                   Attributes attributes) {
   const NodeId added = builder_.AddNode({.target = std::move(target),
                                          .inputs = std::move(inputs),
+                                         .attributes = std::move(attributes),
                                          .scope = node_->scope,
                                          .phase = node_->phase});
   kernel_storage_ = StorageNow(graph_.value(results.front()).storage);

@@ -41,6 +41,9 @@ class PrimitiveEmitter {
                                Attributes attributes = {});
   /// Adds `of` as a tensor of another shape.
   ValueId View(ValueId of, TensorType type);
+  /// `of`, or a copy that lies channels-last if results of convolutions do and
+  /// `of` is an image or a kernel from outside that does not.
+  ValueId ChannelsLast(ValueId of);
   /// Adds an operator that writes into the tensor `into`, and returns that.
   ValueId EmitInto(ValueId into, std::string target,
                    std::vector<ValueId> inputs, Attributes attributes = {});
@@ -53,7 +56,8 @@ class PrimitiveEmitter {
 
   /// Adds a kernel of tensors of the new graph; `results` are the old graph's.
   NodeId AddKernel(std::string target, std::vector<ValueId> inputs,
-                   const std::vector<ValueId>& results);
+                   const std::vector<ValueId>& results,
+                   Attributes attributes = {});
   /// Adds `node` as a call inside the kernel `added`, on tensors of the new
   /// graph. Results that are none of the kernel's are inner tensors, known to
   /// Inside until ForgetInside.
