@@ -66,6 +66,10 @@ struct ParallelSpec {
   /// kFsdp, kFsdp1: shards, their gradients and states lie on the host, which
   /// runs the optimizer: CPUOffloadPolicy, CPUOffload(offload_params=True).
   bool cpu_offload = false;
+  /// kZero2, kFsdp, kFsdp1: of several batches only the last one's backward
+  /// pass exchanges gradients, those before keep them whole: no_sync(),
+  /// set_requires_gradient_sync(False). kDdp and kZero1 always do.
+  bool no_sync = false;
   PipelineSchedule schedule = PipelineSchedule::k1F1B;  ///< kPipeline.
   int stages_per_gpu = 1;  ///< At least 2 for kInterleaved, else 1.
   /// kPipeline: parts of a batch; 0: as many as GPUs.

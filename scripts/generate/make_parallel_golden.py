@@ -16,13 +16,15 @@ on CPUs Adam's counter of steps is a tensor too, which on GPUs it is not. What G
 allocates within a gathering or a scattering, copies of the whole, does not count
 towards `peak`: NCCL makes none.
 
-`live_bytes.csv` has the figures, `blocks.graph`, `gated.graph`, `language.graph`,
+`live_bytes.csv` has the figures, `blocks.graph`, of several batches `blocks.2.graph` and
+`blocks.3.graph`, `gated.graph`, `language.graph`,
 `tied.graph`, `placed.graph` and `mlp.graph` the same steps of one process, as foretell
 traces them on the CPU, whose kernels take memory of their own: the gradient of a batch
 norm makes its result twice.
 """
 
 import argparse
+import contextlib
 import csv
 import gc
 import os
@@ -36,7 +38,8 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+from torch.distributed.fsdp import (
+    FullyShardedDataParallel, MixedPrecisionPolicy, fully_shard)
 from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.distributed.tensor import DTensor, Replicate
@@ -60,8 +63,11 @@ PLANS = ("ddp:{}", "ddp:{},bucket-view", "zero1:{}", "zero2:{}", "fsdp:{}", "tp:
 FLAT = ("fsdp1:2",)
 # Groups of two with all shards each, of four processes.
 GROUPS = ("hsdp:2x2",)
-# Plans whose steps add up the gradients of several batches, too.
+# Plans whose steps add up the gradients of several batches, too; under the second ones
+# only the last batch exchanges gradients, DDP's always.
 ADDED, BATCHES = ("zero2:2", "fsdp:2", "fsdp1:2"), (2,)
+HELD, HELD_BATCHES = ("ddp:2", "ddp:2,bucket-view", "zero2:2,no-sync", "fsdp:2,no-sync",
+                      "fsdp:2,no-sync,reduce=bf16", "fsdp1:2,no-sync"), (2, 3)
 
 
 class Block(nn.Module):
@@ -221,11 +227,11 @@ NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT + GROUPS), "gated": (Gated, PLA
             "mlp": (Mlp, PLANS[:-2])}
 
 
-def shard(network, mesh, reshard):
+def shard(network, mesh, reshard, policy):
     for module in network.units():
-        fully_shard(module, mesh=mesh, reshard_after_forward=reshard)
+        fully_shard(module, mesh=mesh, reshard_after_forward=reshard, mp_policy=policy)
     # As fully_shard itself has it: the root keeps its parameters.
-    fully_shard(network, mesh=mesh, reshard_after_forward=False)
+    fully_shard(network, mesh=mesh, reshard_after_forward=False, mp_policy=policy)
     return network
 
 
@@ -272,11 +278,13 @@ def prepare(network, plan, mesh):
     """The network under the plan, and its optimizer."""
     settings = {"lr": 0.01, "momentum": 0.9, "foreach": True}
     kind = plan.partition(":")[0]
+    policy = MixedPrecisionPolicy(
+        reduce_dtype=torch.bfloat16 if plan.endswith("reduce=bf16") else None)
     if kind in ("ddp", "zero1"):
         network = nn.parallel.DistributedDataParallel(
             network, gradient_as_bucket_view=plan.endswith("bucket-view"))
     elif kind in ("zero2", "fsdp", "hsdp"):
-        network = shard(network, mesh, kind != "zero2")
+        network = shard(network, mesh, kind != "zero2", policy)
     elif kind == "fsdp1":
         network = FullyShardedDataParallel(
             network, auto_wrap_policy=ModuleWrapPolicy({Block}),
@@ -295,6 +303,16 @@ def mark(what):
         pass
 
 
+def holds_gradients(network, plan, is_last):
+    """The context of a batch whose gradients are exchanged with the last one's."""
+    if "no-sync" not in plan and not plan.startswith("ddp"):
+        return contextlib.nullcontext()
+    if plan.startswith(("fsdp:", "zero2:")):
+        network.set_requires_gradient_sync(is_last)
+        return contextlib.nullcontext()
+    return contextlib.nullcontext() if is_last else network.no_sync()
+
+
 def take_steps(make, plan, batches, mesh):
     network = make()
     x = network.example()
@@ -304,11 +322,12 @@ def take_steps(make, plan, batches, mesh):
         mark("begin")
         optimizer.zero_grad()
         mark("standing")
-        for _ in range(batches):
-            out = network(x)
-            loss = out.mean()
-            mark("forward")
-            loss.backward()
+        for batch in range(batches):
+            with holds_gradients(network, plan, batch + 1 == batches):
+                out = network(x)
+                loss = out.mean()
+                mark("forward")
+                loss.backward()
             del loss
             mark("backward")
         optimizer.step()
@@ -396,6 +415,9 @@ def work(rank, gpus, port, path):
             for plan in (one.format(gpus) for one in alone + plans)
             if plan not in FLAT + GROUPS or (plan in FLAT) == (gpus == GPUS[0])
             for batches in (1, *(BATCHES if plan in ADDED and name == "blocks" else ()))]
+    rows += [{"network": "blocks", "plan": plan, "batches": batches,
+              **least(Blocks, plan, batches, mesh)}
+             for plan in (HELD if gpus == GPUS[0] else ()) for batches in HELD_BATCHES]
     if rank == 0:
         write(path, rows)
     dist.destroy_process_group()
@@ -420,8 +442,12 @@ def write_graphs(out):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, f"{name}.pt")
             torch.jit.trace(network, network.example()).save(str(path))
-            text = graph_of(path, "--input", "i64[4,12]")
-        (out / f"{name}.graph").write_text(text.replace(str(path), path.name, 1))
+            for batches in (1, *(HELD_BATCHES if name == "blocks" else ())):
+                text = graph_of(path, "--input", "i64[4,12]", "--accumulate",
+                                str(batches))
+                number = f".{batches}" if batches > 1 else ""
+                (out / f"{name}{number}.graph").write_text(
+                    text.replace(str(path), path.name, 1))
     (out / "mlp.graph").write_text(graph_of(
         "zoo:mlp?inputs=512&hidden=1024,1024,1024&batch_norm=true", "--batch", "8"))
 

@@ -51,10 +51,10 @@ def measured(devices=DEVICES):
             row["commit"] in SIZES}
 
 
-def predicted_rows(device, files):
+def predicted_rows(device, files, *flags):
     """Rows of `predict --csv` with a latency by set of sizes, level and problem."""
     text = foretell.run("predict", *files, "--device", device, "--torch", "2.5",
-                        "--method", "analytic", "--csv", "--sandbox", "off",
+                        "--method", "analytic", "--csv", "--sandbox", "off", *flags,
                         accept=(foretell.DONE, foretell.DOES_NOT_FIT,
                                 foretell.MODEL_FAILED))
     found = {}

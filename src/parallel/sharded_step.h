@@ -1,8 +1,11 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "src/graph/collective.h"
 #include "src/parallel/held_inputs.h"
 #include "src/parallel/shard_sizes.h"
 #include "src/parallel/sharded_units.h"
@@ -39,6 +42,10 @@ class ShardedStep final : public StepRewriter {
   const std::vector<ParameterIndex>& PackedOf(
       std::size_t unit, const std::vector<ParameterIndex>& trained) const {
     return spec().orig_params ? found_.units[unit].parameters : trained;
+  }
+  /// Of a node that allocates on another stream than the one that computes.
+  static Attributes OnStream(std::string_view name) {
+    return {{std::string(kStreamAttribute), std::string(name)}};
   }
   bool HasParameters(std::size_t unit) const {
     return !found_.units[unit].parameters.empty();

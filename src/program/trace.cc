@@ -713,7 +713,8 @@ class Tracer {
     }
     graph = parallel::Parallelize(graph, options_.loop.parallel, trained_);
     if (trains() && AccumulatesShards()) {
-      graph = parallel::AccumulateShards(graph, options_.loop.accumulation);
+      graph = parallel::AccumulateShards(graph, options_.loop.accumulation,
+                                         options_.loop.parallel.no_sync);
     }
     if (options_.loop.offload_activations && trains()) {
       graph = parallel::OffloadActivations(graph);

@@ -26,6 +26,8 @@ TEST(ParallelSpec, ReadsWhatItWrites) {
         "hsdp1:2x4,reentrant",
         "fsdp:8,fp32-shards,reduce=fp32",
         "fsdp:4,cpu-offload",
+        "zero2:4,no-sync",
+        "fsdp1:2,cpu-offload,no-sync",
         "fsdp1:2,fp32-shards,reentrant,orig-params,reduce=bf16,blocks=h.*",
         "pp:4",
         "pp:4,schedule=gpipe",

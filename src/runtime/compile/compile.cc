@@ -2,6 +2,7 @@
 
 #include "src/runtime/compile/decompose.h"
 #include "src/runtime/compile/fuse.h"
+#include "src/runtime/compile/image_copies.h"
 #include "src/runtime/compile/partition.h"
 #include "src/runtime/compile/saved_results.h"
 #include "src/runtime/compile/split_loops.h"
@@ -10,9 +11,10 @@ namespace foretell::runtime {
 
 OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec) {
   if (graph.info().mode == Mode::kInference) {
-    return Fuse(SplitLoops(Decompose(graph, spec)));
+    return Fuse(SplitLoops(CopyImages(Decompose(graph, spec))));
   }
-  return Fuse(SplitLoops(Partition(Decompose(ExposeSaved(graph), spec))));
+  return Fuse(SplitLoops(
+      CopyImages(Partition(Decompose(ExposeSaved(graph), spec)))));
 }
 
 }  // namespace foretell::runtime

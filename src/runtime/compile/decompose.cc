@@ -17,6 +17,7 @@
 // (torch/_inductor/decomposition.py and torch/_decomp of PyTorch 2.13).
 //
 //   norms, softmaxes     sums along rows and operators element by element
+//   negative likelihood  a gather and sums; backward, no probability is read
 //   x.add_(y)            x1 = x.add(y): later readers of x read x1
 //   conv2d with a bias   conv2d and an addition, which fuses with what follows
 //   mean of images       adaptive pooling to one element is a sum
@@ -83,7 +84,7 @@ class Decomposer {
   void Add(const Node& node) {
     if (node.phase == Phase::kOptimizer) return emitter_.Copy(node, true);
     if (DecomposeNorm(emitter_, node) || DecomposeLoss(emitter_, node)) return;
-    if (AddConvolution(node) || AddConvolutionBackward(node) || AddMean(node) ||
+    if (AddBiased(node) || AddBiasGradient(node) || AddMean(node) ||
         AddDropout(node)) {
       return;
     }
@@ -112,16 +113,17 @@ class Decomposer {
       EmitUnmade(call);
       Add(call);
     }
-    for (const ValueId id : node.outputs) TakeFromCalls(node, id);
+    for (const ValueId id : node.outputs) {
+      if (emitter_.Now(id) == kNone) SetKept(node, id);
+    }
     // What no call produced.
     for (const ValueId id : node.outputs) {
       if (emitter_.Now(id) == kNone) return emitter_.Copy(node, false);
     }
   }
 
-  /// A result kept for the backward pass is a call's, under another name.
-  void TakeFromCalls(const Node& node, ValueId id) {
-    if (emitter_.Now(id) != kNone) return;
+  /// A result that the backward pass reads is that of a call in its storage.
+  void SetKept(const Node& node, ValueId id) {
     for (const Node& call : node.calls) {
       for (const ValueId made : call.outputs) {
         if (SharesStorage(graph_, made, id) &&
@@ -168,29 +170,23 @@ class Decomposer {
     emitter_.Set(target, emitter_.Now(node.outputs.front()));
   }
 
-  /// The operands of a convolution of channels-last images are made such, if
-  /// they come from outside.
-  bool AddConvolution(const Node& node) {
+  bool AddBiased(const Node& node) {
     const bool convolves = node.kind == OpKind::kConvolution ||
                            node.kind == OpKind::kTransposedConvolution;
-    if (!convolves || node.inputs.size() < 2) return false;
+    if (!convolves || node.inputs.size() <= kBias) return false;
     const TensorType& type = graph_.value(node.outputs[0]).type;
-    const ValueId product =
-        emitter_.Emit(node.target,
-                      {emitter_.ChannelsLast(emitter_.Now(node.inputs[0])),
-                       emitter_.ChannelsLast(emitter_.Now(node.inputs[1]))},
-                      type, node.attributes);
-    emitter_.Set(
-        node.outputs[0],
-        node.inputs.size() <= kBias
-            ? product
-            : emitter_.Emit("add", {product, emitter_.Now(node.inputs[kBias])},
-                            type));
+    const ValueId product = emitter_.Emit(
+        node.target,
+        {emitter_.Now(node.inputs[0]), emitter_.Now(node.inputs[1])}, type,
+        node.attributes);
+    emitter_.Set(node.outputs[0],
+                 emitter_.Emit(
+                     "add", {product, emitter_.Now(node.inputs[kBias])}, type));
     return true;
   }
 
   /// The gradient of a bias is a sum.
-  bool AddConvolutionBackward(const Node& node) {
+  bool AddBiasGradient(const Node& node) {
     if (node.target != "convolution_backward" || node.outputs.size() < 3) {
       return false;
     }

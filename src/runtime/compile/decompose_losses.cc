@@ -1,62 +1,81 @@
 #include "src/runtime/compile/decompose_losses.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
-// nll_loss_forward and nll_loss_backward of torch/_decomp/decompositions.py
-// (PyTorch 2.13), for a mean without weights of classes: the loss is the sum of
-// what is gathered of the rows whose target counts, divided by their number.
-// The gradient is a comparison of each class with the target: it reads no
-// logarithms.
+// _nll_loss_forward and _nll_loss_backward of torch/_decomp/decompositions.py
+// (PyTorch 2.13). Forward, the target's element of each row is gathered, and
+// sums are taken of what is not ignored. Backward, -1 at the target times the
+// gradient: a scatter into zeros that becomes a comparison with the index
+// (fx_passes/joint_graph.py), so no probability is read and none has to be
+// kept.
 
 namespace foretell::runtime {
 namespace {
 
-TensorType WithType(TensorType type, DType dtype) {
-  type.dtype = dtype;
-  return type;
+constexpr std::int64_t kPlain = 0, kMean = 1;  // at::Reduction
+
+/// Of operands [N, C, ...] and [N, ...].
+bool IsOverChannels(const TensorType& rows, const TensorType& target) {
+  return rows.shape.size() >= 2 && target.shape.size() + 1 == rows.shape.size();
 }
 
-void AddLoss(PrimitiveEmitter& emitter, const Node& node) {
-  const ValueId log = emitter.Now(node.inputs[0]);
+ValueId Mask(PrimitiveEmitter& emitter, ValueId target) {
+  return emitter.Emit("ne", {target},
+                      {DType::kBool, emitter.TypeOf(target).shape});
+}
+
+bool Forward(PrimitiveEmitter& emitter, const Node& node) {
+  if (node.inputs.size() != 2) return false;
+  const ValueId rows = emitter.Now(node.inputs[0]);
   const ValueId target = emitter.Now(node.inputs[1]);
-  const TensorType row =
-      WithType(emitter.TypeOf(target), emitter.TypeOf(log).dtype);
-  const ValueId counts =
-      emitter.Emit("ne", {target}, WithType(row, DType::kBool));
-  const ValueId picked = emitter.Emit("gather", {log, target}, row);
-  const ValueId kept =
-      emitter.Emit("where", {counts, emitter.Emit("neg", {picked}, row)}, row);
-  const TensorType scalar = {row.dtype, {}};
-  const ValueId sum = emitter.Emit("sum", {kept}, scalar);
-  const ValueId count = emitter.Emit("sum", {counts}, scalar);
-  emitter.Set(node.outputs[0], emitter.Emit("div", {sum, count}, scalar));
+  if (!IsOverChannels(emitter.TypeOf(rows), emitter.TypeOf(target)))
+    return false;
+  const DType dtype = emitter.TypeOf(rows).dtype;
+  const TensorType each = {dtype, emitter.TypeOf(target).shape};
+  const TensorType one = {dtype, {}};
+  const ValueId mask = Mask(emitter, target);
+  ValueId loss = emitter.Emit("gather", {rows, target}, each);
+  loss = emitter.Emit("where", {mask, loss}, each);
+  const std::int64_t reduction = node.Int("reduction", kMean);
+  if (reduction != kPlain) loss = emitter.Emit("sum", {loss}, one);
+  const ValueId count = emitter.Emit("sum", {mask}, one);
+  if (reduction == kMean) loss = emitter.Emit("div", {loss, count}, one);
+  emitter.Set(node.outputs[0], loss);
   if (node.outputs.size() > 1) emitter.Set(node.outputs[1], count);
+  return true;
 }
 
-/// grad, self, target, total_weight.
-void AddGradient(PrimitiveEmitter& emitter, const Node& node) {
-  const ValueId each = emitter.Emit(
-      "div", {emitter.Now(node.inputs[0]), emitter.Now(node.inputs[3])},
-      emitter.graph().value(node.inputs[0]).type);
-  emitter.Set(node.outputs[0],
-              emitter.Emit("where", {emitter.Now(node.inputs[2]), each},
-                           emitter.graph().value(node.outputs[0]).type));
+/// Of the gradient, the probabilities, the target and the total weight.
+bool Backward(PrimitiveEmitter& emitter, const Node& node) {
+  if (node.inputs.size() != 4) return false;
+  const ValueId target = emitter.Now(node.inputs[2]);
+  const TensorType& rows = emitter.graph().value(node.outputs[0]).type;
+  if (!IsOverChannels(rows, emitter.TypeOf(target))) return false;
+  ValueId gradient = emitter.Now(node.inputs[0]);
+  if (node.Int("reduction", kMean) == kMean) {
+    gradient =
+        emitter.Emit("div", {gradient, emitter.Now(node.inputs[3])},
+                     {rows.dtype, emitter.TypeOf(gradient).shape});
+  }
+  TensorType column = emitter.TypeOf(target);
+  column.shape.insert(column.shape.begin() + 1, 1);
+  const ValueId index = emitter.View(target, column);
+  emitter.Set(node.outputs[0], emitter.Emit("where", {index, gradient}, rows));
+  return true;
 }
 
 }  // namespace
 
 bool DecomposeLoss(PrimitiveEmitter& emitter, const Node& node) {
-  constexpr std::int64_t kMean = 1;
-  if (node.Int("reduction", kMean) != kMean) return false;
-  if (node.target == "nll_loss_forward" && node.inputs.size() == 2) {
-    AddLoss(emitter, node);
-    return true;
+  if (node.target == "nll_loss_forward" ||
+      node.target == "nll_loss2d_forward") {
+    return Forward(emitter, node);
   }
-  if (node.target == "nll_loss_backward" && node.inputs.size() == 4) {
-    AddGradient(emitter, node);
-    return true;
-  }
-  return false;
+  const bool is_backward = node.target == "nll_loss_backward" ||
+                           node.target == "nll_loss2d_backward";
+  return is_backward && Backward(emitter, node);
 }
 
 }  // namespace foretell::runtime

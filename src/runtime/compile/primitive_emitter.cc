@@ -62,6 +62,18 @@ void PrimitiveEmitter::Set(ValueId id, ValueId now) {
 
 void PrimitiveEmitter::Begin(const Node& node) { node_ = &node; }
 
+void PrimitiveEmitter::ShareStorage(ValueId made, ValueId of) {
+  const StorageId storage = graph_.value(made).storage;
+  const StorageId shared = StorageNow(graph_.value(of).storage);
+  storage_of_[IndexOf(storage)] = shared;
+  const TensorRole role = graph_.storage(storage).role;
+  const TensorRole before = builder_.storage(shared).role;
+  if (role == TensorRole::kGradient || before == TensorRole::kActivation ||
+      before == TensorRole::kBackwardTemporary) {
+    builder_.SetRole(shared, role);
+  }
+}
+
 StorageId PrimitiveEmitter::AddStorage(const TensorType& type) {
   return builder_.AddStorage(type.Bytes(),
                              node_->phase == Phase::kForward
@@ -108,6 +120,17 @@ ValueId PrimitiveEmitter::Emit(std::string target, std::vector<ValueId> inputs,
       .front();
 }
 
+ValueId PrimitiveEmitter::Clone(ValueId of, bool channels_last) {
+  const TensorType type = TypeOf(of);
+  const NodeId node = builder_.AddNode({.target = "clone",
+                                        .inputs = {of},
+                                        .scope = node_->scope,
+                                        .phase = node_->phase});
+  return builder_.AddResult(
+      node, {}, type, AddStorage(type),
+      channels_last ? ChannelsLastStrides(type.shape) : Strides());
+}
+
 ValueId PrimitiveEmitter::View(ValueId of, TensorType type) {
   const StorageId storage = builder_.value(of).storage;
   const NodeId node = builder_.AddNode({.target = "view",
@@ -115,21 +138,6 @@ ValueId PrimitiveEmitter::View(ValueId of, TensorType type) {
                                         .scope = node_->scope,
                                         .phase = node_->phase});
   return builder_.AddResult(node, {}, std::move(type), storage);
-}
-
-ValueId PrimitiveEmitter::ChannelsLast(ValueId of) {
-  const Value value = builder_.value(of);
-  const Shape& shape = value.type.shape;
-  if (!channels_last_ || value.producer != kNone || !value.strides.empty() ||
-      shape.size() != kImageRank || shape[1] == 1 || shape[2] * shape[3] == 1) {
-    return of;
-  }
-  const NodeId node = builder_.AddNode({.target = "clone",
-                                        .inputs = {of},
-                                        .scope = node_->scope,
-                                        .phase = node_->phase});
-  return builder_.AddResult(node, {}, value.type, AddStorage(value.type),
-                            ChannelsLastStrides(shape));
 }
 
 ValueId PrimitiveEmitter::EmitInto(ValueId into, std::string target,
@@ -193,19 +201,26 @@ void PrimitiveEmitter::Copy(const Node& node, bool with_calls) {
   if (with_calls) CopyCalls(node, added);
 }
 
+ValueId PrimitiveEmitter::NowOrInner(NodeId added, ValueId id) {
+  if (Now(id) == kNone) {
+    const Value& value = graph_.value(id);
+    Set(id, builder_.AddInner(added, {}, value.type, StorageNow(value.storage),
+                              value.strides));
+  }
+  return Now(id);
+}
+
 void PrimitiveEmitter::CopyCalls(const Node& node, NodeId added) {
   for (const Node& call : node.calls) {
     NodeSpec spec{
         .target = call.target, .inputs = {}, .attributes = call.attributes};
-    for (const ValueId id : call.inputs) spec.inputs.push_back(Now(id));
+    // What no call made is allocated inside: a mask that a call fills.
+    for (const ValueId id : call.inputs) {
+      spec.inputs.push_back(NowOrInner(added, id));
+    }
     std::vector<ValueId> results;
     for (const ValueId id : call.outputs) {
-      if (Now(id) == kNone) {
-        const Value& value = graph_.value(id);
-        Set(id, builder_.AddInner(added, {}, value.type,
-                                  StorageNow(value.storage), value.strides));
-      }
-      results.push_back(Now(id));
+      results.push_back(NowOrInner(added, id));
     }
     builder_.AddCall(added, std::move(spec), std::move(results));
   }

@@ -31,6 +31,9 @@ class PrimitiveEmitter {
 
   /// What Emit adds belongs to `node`.
   void Begin(const Node& node);
+  /// `made`, a result of the old graph that is not yet written, will lie where
+  /// `of` lies, which is at least as large. It outlives the pass if either does.
+  void ShareStorage(ValueId made, ValueId of);
   /// Adds an operator on tensors of the new graph whose one result has `type`
   /// in a storage of its own.
   ValueId Emit(std::string target, std::vector<ValueId> inputs, TensorType type,
@@ -39,11 +42,10 @@ class PrimitiveEmitter {
   std::vector<ValueId> EmitAll(std::string target, std::vector<ValueId> inputs,
                                const std::vector<TensorType>& types,
                                Attributes attributes = {});
+  /// Adds a copy of `of`: of an image channels-last, or in the row-major order.
+  ValueId Clone(ValueId of, bool channels_last);
   /// Adds `of` as a tensor of another shape.
   ValueId View(ValueId of, TensorType type);
-  /// `of`, or a copy that lies channels-last if results of convolutions do and
-  /// `of` is an image or a kernel from outside that does not.
-  ValueId ChannelsLast(ValueId of);
   /// Adds an operator that writes into the tensor `into`, and returns that.
   ValueId EmitInto(ValueId into, std::string target,
                    std::vector<ValueId> inputs, Attributes attributes = {});
@@ -79,6 +81,8 @@ class PrimitiveEmitter {
                           const std::vector<ValueId>& inputs) const;
   StorageId AddStorage(const TensorType& type);
   void CopyCalls(const Node& node, NodeId added);
+  /// The tensor that replaces `id`, or a new one inside the node `added`.
+  ValueId NowOrInner(NodeId added, ValueId id);
 
   const OperatorGraph& graph_;
   GraphBuilder builder_;

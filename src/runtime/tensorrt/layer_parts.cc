@@ -55,6 +55,9 @@ LayerPart LayerPartOf(const OperatorGraph& graph, const Node& node) {
     case OpKind::kLinear:
     case OpKind::kMatmul:
       return LayerPart::kProduct;
+    case OpKind::kMaxPool:
+    case OpKind::kAveragePool:
+      return LayerPart::kPool;
     default:
       return LayerPart::kOther;
   }

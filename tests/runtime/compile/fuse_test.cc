@@ -47,9 +47,7 @@ TEST(Fuse, ANormWithKnownStatisticsIsOneKernelWithItsActivation) {
                         "%r = relu_(%n) : f16[8,128,16,16] alias %n\n"
                         "%s = add(%r, %x) : f16[8,128,16,16]\n"
                         "output %s\n"),
-              // The image and the weight are made channels-last.
-              ElementsAre("fused_elementwise", "fused_elementwise", "conv2d",
-                          "fused_elementwise"));
+              ElementsAre("conv2d", "fused_elementwise"));
 }
 
 TEST(Fuse, ALayerNormIsOneKernelWithWhatComesBeforeAndAfter) {
