@@ -270,10 +270,26 @@ class LoopLowering {
                     sorted.back() - sorted.front() + 1 == sorted.size();
     const Value& value = graph_.value(node.inputs.front());
     if (IsChannelsLast(value) && sorted.back() > 1) loop.is_inner = false;
-    const Strides strides = StridesOf(value);
-    loop.steps_by_one = std::ranges::any_of(sorted, [&](std::size_t dim) {
-      return strides[dim] == 1 && input.shape[dim] > 1;
-    });
+    loop.steps_by_one = MostStepByOne(loop, value, sorted);
+  }
+
+  /// Whether more of what is read as `operand` is has neighbours in memory
+  /// along `dims` than not.
+  bool MostStepByOne(const Loop& loop, const Value& operand,
+                     std::span<const std::size_t> dims) const {
+    const auto steps = [dims](const Value& value) {
+      const Strides strides = StridesOf(value);
+      return std::ranges::any_of(dims, [&](std::size_t dim) {
+        return strides[dim] == 1 && value.type.shape[dim] > 1;
+      });
+    };
+    int inner = 0, outer = 0;
+    for (const LoopRead& read : loop.reads) {
+      const Value& value = graph_.value(read.value);
+      if (value.type.shape != operand.type.shape) continue;
+      ++(steps(value) ? inner : outer);
+    }
+    return inner + outer == 0 ? steps(operand) : inner > outer;
   }
 
   bool IsStored(const Node& node, const Loop& loop) const {
