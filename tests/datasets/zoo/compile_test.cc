@@ -101,7 +101,7 @@ TEST(CompiledZoo, KeepsWhatAotAutogradKeeps) {
       others += row[0] + " ";
     }
   }
-  EXPECT_GE(static_cast<double>(close), kLeastShare * std::size(rows))
+  EXPECT_GE(close, kLeastShare * std::size(rows))
       << others;
 }
 
@@ -119,7 +119,7 @@ TEST(CompiledZoo, HasTheKernelsOfInductorsScheduler) {
       others += row[0] + ":" + row[1] + " ";
     }
   }
-  EXPECT_GE(static_cast<double>(close), kLeastShare * std::size(rows))
+  EXPECT_GE(close, kLeastShare * std::size(rows))
       << others;
 }
 
