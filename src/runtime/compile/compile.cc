@@ -5,14 +5,16 @@
 #include "src/runtime/compile/image_copies.h"
 #include "src/runtime/compile/partition.h"
 #include "src/runtime/compile/saved_results.h"
+#include "src/runtime/compile/split_loops.h"
 
 namespace foretell::runtime {
 
 OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec) {
   if (graph.info().mode == Mode::kInference) {
-    return Fuse(CopyImages(Decompose(graph, spec)));
+    return Fuse(SplitLoops(CopyImages(Decompose(graph, spec))));
   }
-  return Fuse(CopyImages(Partition(Decompose(ExposeSaved(graph), spec))));
+  return Fuse(SplitLoops(
+      CopyImages(Partition(Decompose(ExposeSaved(graph), spec)))));
 }
 
 }  // namespace foretell::runtime

@@ -84,7 +84,10 @@ class Decomposer {
   void Add(const Node& node) {
     if (node.phase == Phase::kOptimizer) return emitter_.Copy(node, true);
     if (DecomposeNorm(emitter_, node) || DecomposeLoss(emitter_, node)) return;
-    if (AddBiased(node) || AddMean(node) || AddDropout(node)) return;
+    if (AddBiased(node) || AddBiasGradient(node) || AddMean(node) ||
+        AddDropout(node)) {
+      return;
+    }
     if (AddPool(node) || AddPoolBackward(node) || AddReluBackward(node) ||
         AddGatherBackward(node) || AddCopied(node)) {
       return;
@@ -179,6 +182,31 @@ class Decomposer {
     emitter_.Set(node.outputs[0],
                  emitter_.Emit(
                      "add", {product, emitter_.Now(node.inputs[kBias])}, type));
+    return true;
+  }
+
+  /// The gradient of a bias is a sum.
+  bool AddBiasGradient(const Node& node) {
+    if (node.target != "convolution_backward" || node.outputs.size() < 3) {
+      return false;
+    }
+    std::vector<ValueId> inputs;
+    for (const ValueId id : node.inputs) inputs.push_back(emitter_.Now(id));
+    const std::vector<ValueId> results =
+        emitter_.EmitAll(node.target, inputs,
+                         {graph_.value(node.outputs[0]).type,
+                          graph_.value(node.outputs[1]).type},
+                         node.attributes);
+    emitter_.Set(node.outputs[0], results[0]);
+    emitter_.Set(node.outputs[1], results[1]);
+    std::vector<std::int64_t> dims = {0};
+    for (std::size_t i = 2; i < emitter_.TypeOf(inputs[0]).shape.size(); ++i) {
+      dims.push_back(static_cast<std::int64_t>(i));
+    }
+    emitter_.Set(
+        node.outputs[2],
+        emitter_.Emit("sum", {inputs[0]}, graph_.value(node.outputs[2]).type,
+                      {{"dim", dims}}));
     return true;
   }
 

@@ -23,12 +23,6 @@
 namespace foretell::runtime {
 namespace {
 
-/// Rows so few that they do not fill the GPU are summed in parts, which a
-/// second kernel adds up (ir.Reduction.num_splits): 2 x 108 SMs x 32.
-constexpr std::int64_t kFewRows = 6912;
-constexpr std::int64_t kLongRow = 8192;
-constexpr std::int64_t kLongOuterRow = 2048;
-
 class KernelWriter {
  public:
   explicit KernelWriter(const OperatorGraph& graph)
@@ -168,7 +162,6 @@ class KernelWriter {
         emitter_.AddKernel(reduces ? "fused_reduce" : "fused_elementwise",
                            Operands(kernel), Results(kernel));
     AddInside(kernel, added);
-    if (IsSplit(kernel)) AddSecondPart(kernel);
   }
 
   std::vector<ValueId> Operands(const KernelNodes& kernel) const {
@@ -221,21 +214,6 @@ class KernelWriter {
   ValueId Inside(NodeId added, ValueId id) {
     return emitter_.Now(id) != kNone ? emitter_.Now(id)
                                      : emitter_.Inside(added, id);
-  }
-
-  bool IsSplit(const KernelNodes& kernel) const {
-    return std::ranges::any_of(kernel, [&](NodeId id) {
-      const Loop& loop = LoopOf(id);
-      return loop.kind == LoopKind::kReduction && loop.rows < kFewRows &&
-             loop.row_elements > (loop.is_inner ? kLongRow : kLongOuterRow);
-    });
-  }
-
-  /// Adds up the parts of few long rows.
-  void AddSecondPart(const KernelNodes& kernel) {
-    const Node& node = graph_.node(kernel.front());
-    emitter_.Emit("fused_reduce", {emitter_.Now(Results(kernel).front())},
-                  graph_.value(node.outputs.front()).type);
   }
 
   const OperatorGraph& graph_;

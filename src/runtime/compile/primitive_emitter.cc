@@ -228,9 +228,11 @@ void PrimitiveEmitter::CopyCalls(const Node& node, NodeId added) {
 
 NodeId PrimitiveEmitter::AddKernel(std::string target,
                                    std::vector<ValueId> inputs,
-                                   const std::vector<ValueId>& results) {
+                                   const std::vector<ValueId>& results,
+                                   Attributes attributes) {
   const NodeId added = builder_.AddNode({.target = std::move(target),
                                          .inputs = std::move(inputs),
+                                         .attributes = std::move(attributes),
                                          .scope = node_->scope,
                                          .phase = node_->phase});
   kernel_storage_ = StorageNow(graph_.value(results.front()).storage);

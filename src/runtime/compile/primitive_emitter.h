@@ -59,7 +59,8 @@ class PrimitiveEmitter {
 
   /// Adds a kernel of tensors of the new graph; `results` are the old graph's.
   NodeId AddKernel(std::string target, std::vector<ValueId> inputs,
-                   const std::vector<ValueId>& results);
+                   const std::vector<ValueId>& results,
+                   Attributes attributes = {});
   /// Adds `node` as a call inside the kernel `added`, on tensors of the new
   /// graph. Results that are none of the kernel's are inner tensors, known to
   /// Inside until ForgetInside.
