@@ -13,8 +13,8 @@ OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec) {
   if (graph.info().mode == Mode::kInference) {
     return Fuse(SplitLoops(CopyImages(Decompose(graph, spec))));
   }
-  return Fuse(SplitLoops(
-      CopyImages(Partition(Decompose(ExposeSaved(graph), spec)))));
+  return Fuse(
+      SplitLoops(CopyImages(Partition(Decompose(ExposeSaved(graph), spec)))));
 }
 
 }  // namespace foretell::runtime

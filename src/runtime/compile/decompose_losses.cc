@@ -55,9 +55,8 @@ bool Backward(PrimitiveEmitter& emitter, const Node& node) {
   if (!IsOverChannels(rows, emitter.TypeOf(target))) return false;
   ValueId gradient = emitter.Now(node.inputs[0]);
   if (node.Int("reduction", kMean) == kMean) {
-    gradient =
-        emitter.Emit("div", {gradient, emitter.Now(node.inputs[3])},
-                     {rows.dtype, emitter.TypeOf(gradient).shape});
+    gradient = emitter.Emit("div", {gradient, emitter.Now(node.inputs[3])},
+                            {rows.dtype, emitter.TypeOf(gradient).shape});
   }
   TensorType column = emitter.TypeOf(target);
   column.shape.insert(column.shape.begin() + 1, 1);

@@ -6,8 +6,8 @@
 traces the step as partition_oracle.py does, lowers both passes by Inductor's
 own GraphLowering and stops after its scheduler has fused: one JSON object per
 file, with the number of kernels by pass and kind, and in training the bytes
-that partition_oracle.py counts. Needs Triton's package, of
-which no kernel is compiled, and no GPU.
+that partition_oracle.py counts. Needs Triton's package, of which no kernel is
+compiled, and no GPU.
 """
 
 import argparse
