@@ -8,11 +8,13 @@
 
 namespace foretell::runtime {
 
-OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec) {
+OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec,
+                      const TorchVersion& torch) {
   if (graph.info().mode == Mode::kInference) {
-    return Fuse(CopyImages(Decompose(graph, spec)));
+    return Fuse(CopyImages(Decompose(graph, spec, torch)));
   }
-  return Fuse(CopyImages(Partition(Decompose(ExposeSaved(graph), spec))));
+  return Fuse(
+      CopyImages(Partition(Decompose(ExposeSaved(graph), spec, torch))));
 }
 
 }  // namespace foretell::runtime

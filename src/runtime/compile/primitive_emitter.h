@@ -32,7 +32,8 @@ class PrimitiveEmitter {
   /// What Emit adds belongs to `node`.
   void Begin(const Node& node);
   /// `made`, a result of the old graph that is not yet written, will lie where
-  /// `of` lies, which is at least as large. It outlives the pass if either does.
+  /// `of` lies, which is at least as large. It outlives the pass if either
+  /// does.
   void ShareStorage(ValueId made, ValueId of);
   /// Adds an operator on tensors of the new graph whose one result has `type`
   /// in a storage of its own.
