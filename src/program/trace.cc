@@ -719,7 +719,7 @@ class Tracer {
     if (options_.loop.offload_activations && trains()) {
       graph = parallel::OffloadActivations(graph);
     }
-    graph = runtime::Lower(graph, options_.run.runtime);
+    graph = runtime::Lower(graph, options_.run.runtime, options_.run.torch);
     std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
     if (!host.empty()) warnings.push_back(std::move(host));
     for (std::string& warning : GradModeWarnings(graph)) {

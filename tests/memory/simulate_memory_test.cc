@@ -455,6 +455,18 @@ TEST(SimulateMemory, CountsAHandleOfCublasForEachThreadThatMultiplies) {
   EXPECT_EQ(context_of(TrainingStep("mm(%y, %w)")), 100 + 2 * 66);
 }
 
+TEST(SimulateMemory, CountsWhatRecordedCudaGraphsHold) {
+  const auto context_of = [](const std::string& runtime) {
+    return SimulateText("graph \"g\" runtime=" + runtime +
+                        "\n%x = input f32[8]\n%y = relu(%x) : f32[8]\n"
+                        "output %y\n")
+               .context /
+           kMiB;
+  };
+  EXPECT_EQ(context_of("\"compile\""), 100);
+  EXPECT_EQ(context_of("\"compile,reduce-overhead\""), 100 + 70);
+}
+
 TEST(FitsInMemory, CountsTheContext) {
   const OperatorGraph graph = ParseGraph(kConvRelu);
   const MemoryOptions options = TestOptions(false);

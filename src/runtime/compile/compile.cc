@@ -9,12 +9,13 @@
 
 namespace foretell::runtime {
 
-OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec) {
+OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec,
+                      const TorchVersion& torch) {
   if (graph.info().mode == Mode::kInference) {
-    return Fuse(SplitLoops(CopyImages(Decompose(graph, spec))));
+    return Fuse(SplitLoops(CopyImages(Decompose(graph, spec, torch))));
   }
-  return Fuse(
-      SplitLoops(CopyImages(Partition(Decompose(ExposeSaved(graph), spec)))));
+  return Fuse(SplitLoops(
+      CopyImages(Partition(Decompose(ExposeSaved(graph), spec, torch)))));
 }
 
 }  // namespace foretell::runtime

@@ -1,6 +1,7 @@
 #include "src/runtime/compile/decompose.h"
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -69,8 +70,11 @@ bool StaysWhole(const Node& node) {
 
 class Decomposer {
  public:
-  Decomposer(const OperatorGraph& graph, GraphInfo info, bool channels_last)
-      : graph_(graph), emitter_(graph, std::move(info), channels_last) {}
+  Decomposer(const OperatorGraph& graph, GraphInfo info,
+             const TorchVersion& torch)
+      : graph_(graph),
+        emitter_(graph, std::move(info), PrefersChannelsLast(graph)),
+        fuses_scatters_(torch >= kFusedScatters) {}
 
   OperatorGraph Run() {
     for (const Node& node : graph_.nodes()) {
@@ -83,7 +87,10 @@ class Decomposer {
  private:
   void Add(const Node& node) {
     if (node.phase == Phase::kOptimizer) return emitter_.Copy(node, true);
-    if (DecomposeNorm(emitter_, node) || DecomposeLoss(emitter_, node)) return;
+    if (DecomposeNorm(emitter_, node) ||
+        DecomposeLoss(emitter_, node, fuses_scatters_)) {
+      return;
+    }
     if (AddBiased(node) || AddBiasGradient(node) || AddMean(node) ||
         AddDropout(node)) {
       return;
@@ -263,7 +270,9 @@ class Decomposer {
   /// A scatter of the gradient (grad, self, indices), which does not read what
   /// was pooled.
   bool AddPoolBackward(const Node& node) {
-    if (node.target != "max_pool2d_with_indices_backward") return false;
+    if (node.target != "max_pool2d_with_indices_backward" || !fuses_scatters_) {
+      return false;
+    }
     emitter_.Set(
         node.outputs[0],
         emitter_.Emit(
@@ -303,14 +312,16 @@ class Decomposer {
 
   const OperatorGraph& graph_;
   PrimitiveEmitter emitter_;
+  bool fuses_scatters_;
 };
 
 }  // namespace
 
-OperatorGraph Decompose(const OperatorGraph& graph, const RuntimeSpec& spec) {
+OperatorGraph Decompose(const OperatorGraph& graph, const RuntimeSpec& spec,
+                        const TorchVersion& torch) {
   GraphInfo info = graph.info();
   info.runtime = spec;
-  return Decomposer(graph, std::move(info), PrefersChannelsLast(graph)).Run();
+  return Decomposer(graph, std::move(info), torch).Run();
 }
 
 }  // namespace foretell::runtime

@@ -7,9 +7,10 @@
 // _nll_loss_forward and _nll_loss_backward of torch/_decomp/decompositions.py
 // (PyTorch 2.13). Forward, the target's element of each row is gathered, and
 // sums are taken of what is not ignored. Backward, -1 at the target times the
-// gradient: a scatter into zeros that becomes a comparison with the index
-// (fx_passes/joint_graph.py), so no probability is read and none has to be
-// kept.
+// gradient: a scatter into zeros, so no probability is read and none has to be
+// kept. It becomes a comparison with the index (fx_passes/joint_graph.py).
+// Under PyTorch 2.11 steps of language models held as many bytes more as it has
+// (datasets/labels/h200-sxm-141gb/compile.jsonl.gz): it was in memory.
 
 namespace foretell::runtime {
 namespace {
@@ -48,7 +49,8 @@ bool Forward(PrimitiveEmitter& emitter, const Node& node) {
 }
 
 /// Of the gradient, the probabilities, the target and the total weight.
-bool Backward(PrimitiveEmitter& emitter, const Node& node) {
+bool Backward(PrimitiveEmitter& emitter, const Node& node,
+              bool fuses_scatters) {
   if (node.inputs.size() != 4) return false;
   const ValueId target = emitter.Now(node.inputs[2]);
   const TensorType& rows = emitter.graph().value(node.outputs[0]).type;
@@ -61,20 +63,29 @@ bool Backward(PrimitiveEmitter& emitter, const Node& node) {
   TensorType column = emitter.TypeOf(target);
   column.shape.insert(column.shape.begin() + 1, 1);
   const ValueId index = emitter.View(target, column);
-  emitter.Set(node.outputs[0], emitter.Emit("where", {index, gradient}, rows));
+  if (fuses_scatters) {
+    emitter.Set(node.outputs[0],
+                emitter.Emit("where", {index, gradient}, rows));
+    return true;
+  }
+  const ValueId zeros = emitter.Emit("zeros_like", {}, rows);
+  const ValueId ones =
+      emitter.EmitInto(zeros, "scatter_", {zeros, index}, {{"value", -1.0}});
+  emitter.Set(node.outputs[0], emitter.Emit("mul", {ones, gradient}, rows));
   return true;
 }
 
 }  // namespace
 
-bool DecomposeLoss(PrimitiveEmitter& emitter, const Node& node) {
+bool DecomposeLoss(PrimitiveEmitter& emitter, const Node& node,
+                   bool fuses_scatters) {
   if (node.target == "nll_loss_forward" ||
       node.target == "nll_loss2d_forward") {
     return Forward(emitter, node);
   }
   const bool is_backward = node.target == "nll_loss_backward" ||
                            node.target == "nll_loss2d_backward";
-  return is_backward && Backward(emitter, node);
+  return is_backward && Backward(emitter, node, fuses_scatters);
 }
 
 }  // namespace foretell::runtime

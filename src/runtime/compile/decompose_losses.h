@@ -6,7 +6,10 @@
 namespace foretell::runtime {
 
 /// Adds the primitives of a negative log-likelihood without weights of classes,
-/// or of its backward operator. False, and nothing added, for any other node.
-bool DecomposeLoss(PrimitiveEmitter& emitter, const Node& node);
+/// or of its backward operator: that is computed element by element where
+/// `fuses_scatters`, else a scatter into memory. False, and nothing added, for
+/// any other node.
+bool DecomposeLoss(PrimitiveEmitter& emitter, const Node& node,
+                   bool fuses_scatters);
 
 }  // namespace foretell::runtime

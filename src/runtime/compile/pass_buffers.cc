@@ -44,10 +44,25 @@ class BufferLister {
       const Node& node = graph_.node(id);
       for (const ValueId output : node.outputs) {
         writer_[output] = kernel;
-        if (IsUpdate(node, output)) continue;
+        if (IsUpdate(node, output)) {
+          ShareBuffer(node, output);
+          continue;
+        }
         KernelOf(kernel).made.push_back(Add(output, false));
         KernelOf(kernel).made_bytes += graph_.value(output).type.Bytes();
       }
+    }
+  }
+
+  /// What a kernel writes into a buffer of the pass is that buffer.
+  void ShareBuffer(const Node& node, ValueId output) {
+    const StorageId storage = graph_.value(output).storage;
+    for (const ValueId input : node.inputs) {
+      const auto index = index_of_.find(input);
+      if (index == index_of_.end() || graph_.value(input).storage != storage) {
+        continue;
+      }
+      index_of_[output] = index->second;
     }
   }
 
