@@ -18,8 +18,8 @@ namespace foretell::cost {
 namespace {
 
 constexpr double kPaddedChannels = 32;
-constexpr double kTf32Share = 0.20;
-constexpr double kHalfShare = 0.147;
+constexpr double kGroupedTf32Share = 0.20;
+constexpr double kGroupedHalfShare = 0.147;
 
 double Padded(double channels) {
   return std::ceil(channels / kPaddedChannels) * kPaddedChannels;
@@ -45,7 +45,7 @@ double GroupedConvolutionUs(const Kernel& kernel, const Machine& machine) {
                        Real(kernel.k) / summed;
   const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
   return flops / PeakFlopsPerUs(kernel, machine) /
-         (is_half ? kHalfShare : kTf32Share);
+         (is_half ? kGroupedHalfShare : kGroupedTf32Share);
 }
 
 }  // namespace foretell::cost

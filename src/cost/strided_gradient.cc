@@ -25,8 +25,8 @@ namespace {
 constexpr double kTileChannels = 64;
 constexpr double kStepChannels = 32;
 constexpr double kStartDepth = 132;
-constexpr double kShare = 0.415;
-constexpr double kHalfShare = 0.45;
+constexpr double kStridedShare = 0.415;
+constexpr double kStridedHalfShare = 0.45;
 
 double PaddedTo(double step, double count) {
   return std::ceil(count / step) * step;
@@ -69,7 +69,7 @@ double StridedGradientUs(const Kernel& kernel, const Machine& machine) {
                        PaddedTo(tile, channels) * depth;
   const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
   return flops / PeakFlopsPerUs(kernel, machine) /
-         (is_half ? kHalfShare : kShare);
+         (is_half ? kStridedHalfShare : kStridedShare);
 }
 
 }  // namespace foretell::cost

@@ -10,7 +10,7 @@
 #include "src/graph/index_of.h"
 
 // reorder_for_peak_memory of torch/_inductor/memory.py (PyTorch 2.13), which
-// runs after fusion. Three orders are tried beside the given one; of equal
+// runs after fusion. Three orders are tried besides the given one; of equal
 // estimates the first is taken.
 //
 //   greedy        of the kernels that do not raise the peak so far, the one
