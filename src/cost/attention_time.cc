@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/cost/padded.h"
 #include "src/cost/roofline.h"
 #include "src/cost/tensor_convolution.h"
 
@@ -66,10 +67,6 @@ constexpr double kDecodeStartUs = 5.6;
 constexpr double kDecodeWaveUs = 3.3;
 constexpr double kDecodeDepthUs = 2.4;
 
-double RoundUp(double size, double step) {
-  return std::ceil(size / step) * step;
-}
-
 /// Keys of which a block of queries reads all, and how many of them it needs.
 struct KeyCount {
   double read = 0;
@@ -78,7 +75,7 @@ struct KeyCount {
 
 KeyCount KeysOf(const Kernel& kernel) {
   const double keys = Real(kernel.n);
-  const double steps = RoundUp(keys, kAttentionKeyStep);
+  const double steps = PaddedTo(keys, kAttentionKeyStep);
   if (!kernel.causal) return {steps, keys};
   // A block reads up to its own diagonal.
   return {std::min(steps, (keys + kAttentionQueryBlock) / 2),
@@ -107,7 +104,7 @@ QueryBlocks BlocksOf(const Kernel& kernel) {
   const bool few = DividesKeys(kernel);
   const double shared = few ? HeadsPerKey(kernel) : 1;
   const double block = few ? kFewQueries : kAttentionQueryBlock;
-  const double padded = RoundUp(Real(kernel.m) * shared, block);
+  const double padded = PaddedTo(Real(kernel.m) * shared, block);
   const double heads = Real(kernel.batch) / shared;
   return {.count = heads * padded / block, .padded = heads * padded};
 }
@@ -121,7 +118,7 @@ bool IsFirstFlash(const Kernel& kernel) {
 /// Elements that a head of 16-bit tensors is padded to.
 double PaddedHead(const Kernel& kernel) {
   const double size = Real(kernel.k);
-  if (!IsFirstFlash(kernel)) return RoundUp(size, kHeadStep);
+  if (!IsFirstFlash(kernel)) return PaddedTo(size, kHeadStep);
   return std::max(kHeadStep, std::exp2(std::ceil(std::log2(size))));
 }
 
@@ -152,9 +149,9 @@ double MostEfficiency(const Kernel& kernel, const Machine& machine) {
 
 double AttentionEfficiency(const Kernel& kernel, const Machine& machine) {
   const QueryBlocks blocks = BlocksOf(kernel);
-  const double filled = DividesKeys(kernel)
-                            ? 1
-                            : blocks.count / RoundUp(blocks.count, machine.sms);
+  const double filled =
+      DividesKeys(kernel) ? 1
+                          : blocks.count / PaddedTo(blocks.count, machine.sms);
   const KeyCount keys = KeysOf(kernel);
   const double queries = Real(kernel.batch * kernel.m);
   const double useful = queries * keys.needed / (blocks.padded * keys.read);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/cost/padded.h"
 #include "src/cost/roofline.h"
 #include "src/cost/strided_gradient.h"
 #include "src/cost/tensor_convolution.h"
@@ -21,10 +22,6 @@ constexpr double kPaddedChannels = 32;
 constexpr double kGroupedTf32Share = 0.20;
 constexpr double kGroupedHalfShare = 0.147;
 
-double Padded(double channels) {
-  return std::ceil(channels / kPaddedChannels) * kPaddedChannels;
-}
-
 }  // namespace
 
 bool HasPaddedGroups(const Kernel& kernel, const Machine& machine) {
@@ -41,7 +38,8 @@ double GroupedConvolutionUs(const Kernel& kernel, const Machine& machine) {
       std::clamp(std::floor(kPaddedChannels / std::max(summed, made)), 1.0,
                  Real(kernel.groups));
   const double flops = 2 * Real(kernel.groups) / merged * Real(kernel.m) *
-                       Padded(merged * made) * Padded(merged * summed) *
+                       PaddedTo(merged * made, kPaddedChannels) *
+                       PaddedTo(merged * summed, kPaddedChannels) *
                        Real(kernel.k) / summed;
   const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
   return flops / PeakFlopsPerUs(kernel, machine) /

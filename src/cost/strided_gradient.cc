@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/cost/padded.h"
 #include "src/cost/roofline.h"
 #include "src/cost/tensor_convolution.h"
 
@@ -27,10 +28,6 @@ constexpr double kStepChannels = 32;
 constexpr double kStartDepth = 132;
 constexpr double kStridedShare = 0.415;
 constexpr double kStridedHalfShare = 0.45;
-
-double PaddedTo(double step, double count) {
-  return std::ceil(count / step) * step;
-}
 
 bool TakesAllTaps(const Kernel& kernel, double channels,
                   const Machine& machine) {
@@ -64,9 +61,9 @@ double StridedGradientUs(const Kernel& kernel, const Machine& machine) {
   const double tile =
       takes_all && channels < kStepChannels ? kStepChannels : kTileChannels;
   const double depth =
-      taps * PaddedTo(kStepChannels, shared * summed) + kStartDepth;
+      taps * PaddedTo(shared * summed, kStepChannels) + kStartDepth;
   const double flops = 2 * Real(kernel.groups) / shared * Real(kernel.m) *
-                       PaddedTo(tile, channels) * depth;
+                       PaddedTo(channels, tile) * depth;
   const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
   return flops / PeakFlopsPerUs(kernel, machine) /
          (is_half ? kStridedHalfShare : kStridedShare);

@@ -1,9 +1,9 @@
 #include "src/cost/tensor_convolution.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
+#include "src/cost/padded.h"
 #include "src/cost/roofline.h"
 #include "src/cost/strided_gradient.h"
 #include "src/device/compute_capability.h"
@@ -118,8 +118,7 @@ bool IsStem(const Kernel& kernel) {
 double StemShare(const Kernel& kernel, const Machine& machine) {
   const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
   if (!IsStem(kernel) || (is_half && !HasNewCudnn(kernel, machine))) return 1;
-  const double padded =
-      std::ceil(Real(kernel.channels_in) / kStemPadding) * kStemPadding;
+  const double padded = PaddedTo(Real(kernel.channels_in), kStemPadding);
   const double share =
       IsVolume(kernel) ? kVolumeStemShare
       : kernel.window_width > kLargestStemWindow

@@ -5,6 +5,7 @@
 
 #include "src/cost/float_convolution.h"
 #include "src/cost/gemm.h"
+#include "src/cost/padded.h"
 #include "src/cost/roofline.h"
 
 // Winograd's algorithms, as cuDNN computes 3 x 3 convolutions of f32 on FP32
@@ -94,8 +95,7 @@ double AtOnceUs(const Kernel& kernel, const Machine& machine) {
   const auto [tiles, in, out] = SizesOf(kernel, kAtOnceEdge);
   const double blocks = std::ceil(tiles / kBlock) * std::ceil(out / kBlock);
   const double waves = std::ceil(blocks / machine.sms);
-  const double depth =
-      std::ceil(in / kBlockStep) * kBlockStep + kBlockStartDepth;
+  const double depth = PaddedTo(in, kBlockStep) + kBlockStartDepth;
   const double flops =
       waves * machine.sms * 2 * kAtOnceProducts * kBlock * kBlock * depth;
   return std::max(

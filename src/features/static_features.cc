@@ -5,6 +5,7 @@
 #include "foretell/features.h"
 #include "src/features/feature_table.h"
 #include "src/features/node_facts.h"
+#include "src/graph/convolution.h"
 
 namespace foretell {
 namespace {
@@ -40,9 +41,7 @@ StaticFeatures CountStaticFeatures(const OperatorGraph& graph) {
                         .batch = graph.info().batch};
   for (const Node& node : graph.nodes()) {
     if (node.phase != Phase::kForward) continue;
-    const bool convolves = node.kind == OpKind::kConvolution ||
-                           node.kind == OpKind::kTransposedConvolution;
-    if (convolves) ++counts.convolutions;
+    if (IsForwardConvolution(node.kind)) ++counts.convolutions;
     if (IsDense(graph, node)) ++counts.dense;
     if (node.kind == OpKind::kRelu) ++counts.relus;
   }

@@ -46,11 +46,14 @@ struct Convolution {
 /// is its stem, for which cuDNN has kernels of its own.
 inline constexpr std::int64_t kMostStemChannels = 4;
 
-/// True for convolutions of any direction and their backward operators.
+/// True for plain and transposed convolutions.
+constexpr bool IsForwardConvolution(OpKind kind) {
+  return kind == OpKind::kConvolution || kind == OpKind::kTransposedConvolution;
+}
+
+/// True for these and their backward operators.
 constexpr bool IsConvolution(OpKind kind) {
-  return kind == OpKind::kConvolution ||
-         kind == OpKind::kTransposedConvolution ||
-         kind == OpKind::kConvolutionBackward;
+  return IsForwardConvolution(kind) || kind == OpKind::kConvolutionBackward;
 }
 
 /// The convolution that `node` computes; empty for nodes of other kinds, and

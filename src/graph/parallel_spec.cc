@@ -296,14 +296,11 @@ ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
       "{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N, fsdp1:N, hsdp:MxN, "
       "hsdp1:MxN, tp:N or pp:N with 2 to {} GPUs; optionally, ddp and zero1 "
       "with ',bucket-view', tp with ',vocabulary' and ',sp', zero2, fsdp, "
-      "fsdp1, hsdp "
-      "and hsdp1 with ',blocks=PATH' and ',no-sync', all of these but zero2 "
-      "with "
-      "',fp32-shards', ',cpu-offload' and ',reduce=fp32', bf16 or fp16, fsdp1 "
-      "and hsdp1 with "
-      "',reentrant' and ',orig-params', pp with ',schedule={}|{}|{}2', "
-      "',microbatches=8' and ',split=PATH:PATH'; then, tp and pp with "
-      "'+ddp:N', tp with '+' and a plan that has blocks",
+      "fsdp1, hsdp and hsdp1 with ',blocks=PATH' and ',no-sync', all of these "
+      "but zero2 with ',fp32-shards', ',cpu-offload' and ',reduce=fp32', bf16 "
+      "or fp16, fsdp1 and hsdp1 with ',reentrant' and ',orig-params', pp with "
+      "',schedule={}|{}|{}2', ',microbatches=8' and ',split=PATH:PATH'; then, "
+      "tp and pp with '+ddp:N', tp with '+' and a plan that has blocks",
       flag, text, kMostGpus, k1F1B, kGpipe, kInterleaved);
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "src/graph/attributes.h"
+#include "src/graph/convolution.h"
 #include "src/kernels/expansion.h"
 
 namespace foretell::cost {
@@ -158,9 +159,7 @@ void ExpandBefore(Expansion& expansion, const ExpandedNode& expanded,
 }
 
 bool IsBiasedConvolution(const Node& node) {
-  const bool convolves = node.kind == OpKind::kConvolution ||
-                         node.kind == OpKind::kTransposedConvolution;
-  return convolves && node.inputs.size() > kBias;
+  return IsForwardConvolution(node.kind) && node.inputs.size() > kBias;
 }
 
 /// PyTorch adds the bias of a convolution that cuDNN computes to the result, in

@@ -4,16 +4,10 @@
 #include <iterator>
 #include <vector>
 
+#include "src/graph/shared_storage.h"
+
 namespace foretell::cost {
 namespace {
-
-bool SharesStorage(const OperatorGraph& graph, const Node& node,
-                   ValueId output) {
-  const StorageId storage = graph.value(output).storage;
-  return std::ranges::any_of(node.inputs, [&](ValueId input) {
-    return storage != kNone && graph.value(input).storage == storage;
-  });
-}
 
 /// Kinds whose operators return their input itself when nothing is to do.
 bool MayDoNothing(OpKind kind) {
@@ -35,7 +29,7 @@ bool IsAlias(const OperatorGraph& graph, const Node& node) {
   const bool in_place = node.target.ends_with('_');
   if (in_place && node.kind != OpKind::kView) return false;
   return std::ranges::all_of(node.outputs, [&](ValueId output) {
-    return SharesStorage(graph, node, output);
+    return LiesInOperand(graph, node, output);
   });
 }
 

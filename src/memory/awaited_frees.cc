@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "src/graph/collective.h"
@@ -27,9 +28,9 @@
 // gather the host waits for the oldest if there are two (_FreeEventQueue in
 // _limiter_utils.py). A backward pass that gathers in advance leaves four to
 // the next step. By the time of an event the reduction that was launched after
-// it has run next to the following block. Before the optimizer or the next pass the
-// loop reads a result, and waits for all. Traces of the allocator on a GPU show
-// these orders (datasets/labels/h200-sxm-141gb/finetuning.jsonl.gz).
+// it has run next to the following block. Before the optimizer or the next pass
+// the loop reads a result, and waits for all. Traces of the allocator on a GPU
+// show these orders (datasets/labels/h200-sxm-141gb/finetuning.jsonl.gz).
 
 namespace foretell::memory {
 namespace {

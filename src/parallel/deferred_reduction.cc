@@ -1,6 +1,8 @@
 #include "src/parallel/deferred_reduction.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "src/graph/collective.h"
 #include "src/graph/index_of.h"

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "src/graph/collective.h"
+#include "src/graph/recompute_plan.h"
 #include "src/parallel/sequence_region.h"
 #include "src/parallel/step_facts.h"
 #include "src/parallel/step_rewriter.h"
@@ -38,7 +42,7 @@ struct SequenceUse {
   bool is_written = false;
 };
 
-/// A storage that some read by tokens and others whole.
+/// A storage of which some nodes read tokens and others all of it.
 struct SharedStorage {
   SequenceCopy part = {};
   SequenceCopy whole = {};
@@ -52,14 +56,9 @@ class SequencedStep final : public StepRewriter {
       : StepRewriter(graph, spec),
         region_(graph, spec),
         last_forward_(StepFacts(graph, trained).last_forward),
-        births_(graph.storages().size(), kNone),
+        lives_(StorageLives(graph)),
         base_(graph.storages().size(), kNone),
         ends_(graph.nodes().size()) {
-    for (const MemoryEvent& event : graph.events()) {
-      if (event.kind == MemoryEvent::Kind::kAllocate) {
-        births_[IndexOf(event.storage)] = event.node;
-      }
-    }
     for (ValueId id = 0; id < std::ssize(graph.values()); ++id) {
       ValueId& base = base_[IndexOf(graph.value(id).storage)];
       if (base == kNone) base = id;
@@ -76,13 +75,14 @@ class SequencedStep final : public StepRewriter {
   bool IsMadeAsPart(ValueId id) const {
     const Value& value = graph().value(id);
     if (!region_.At(id)) return false;
-    return value.producer == kNone ? births_[IndexOf(value.storage)] != kNone
-                                   : IsOfTokens(value.producer);
+    return value.producer == kNone
+               ? lives_[IndexOf(value.storage)].birth != kNone
+               : IsOfTokens(value.producer);
   }
   bool IsBornAsPart(StorageId id) const {
     const ValueId base = base_[IndexOf(id)];
     if (base != kNone) return IsMadeAsPart(base);
-    const NodeId birth = births_[IndexOf(id)];
+    const NodeId birth = lives_[IndexOf(id)].birth;
     return birth != kNone && IsOfTokens(birth);
   }
   bool ReadsPart(NodeId node, ValueId input) const {
@@ -105,10 +105,9 @@ class SequencedStep final : public StepRewriter {
     }
     for (auto& [storage, list] : uses) {
       const bool is_part = IsBornAsPart(storage);
-      const bool is_other = std::ranges::any_of(
-          list,
-          [is_part](const SequenceUse& use) { return use.is_part != is_part; });
-      if (is_other) shared_[storage] = {.uses = std::move(list)};
+      const auto others =
+          std::ranges::count(list, !is_part, &SequenceUse::is_part);
+      if (others > 0) shared_[storage] = {.uses = std::move(list)};
     }
     for (const MemoryEvent& event : graph().events()) {
       const bool is_end = event.kind == MemoryEvent::Kind::kFree;
@@ -174,8 +173,13 @@ class SequencedStep final : public StepRewriter {
 
   void AfterNode(NodeId id) override {
     const Node& node = graph().node(id);
+    const bool is_sum = region_.WorkOf(id) == SequenceWork::kTokens &&
+                        node.phase == Phase::kBackward;
     for (const StorageId copy : std::exchange(copies_, {})) Free(copy);
-    for (const ValueId output : node.outputs) NoteResult(output, node);
+    for (const ValueId output : node.outputs) {
+      NoteResult(output, node);
+      if (is_sum && !region_.At(output)) sums_.push_back(output);
+    }
     for (const ValueId value : node.inputs) {
       const auto shared = shared_.find(graph().value(value).storage);
       if (shared != shared_.end()) Release(shared->second, id);
@@ -187,11 +191,6 @@ class SequencedStep final : public StepRewriter {
     const bool returns = region_.WorkOf(id) == SequenceWork::kScatter;
     if (returns || id == last_forward_) {
       for (const StorageId held : std::exchange(held_, {})) Free(held);
-    }
-    const bool is_sum = region_.WorkOf(id) == SequenceWork::kTokens &&
-                        node.phase == Phase::kBackward;
-    for (const ValueId output : node.outputs) {
-      if (is_sum && !region_.At(output)) sums_.push_back(output);
     }
   }
 
@@ -233,11 +232,8 @@ class SequencedStep final : public StepRewriter {
     }
   }
 
-  const std::string& LabelOf(ValueId id) const {
-    return graph().storage(graph().value(id).storage).label;
-  }
-  TensorRole RoleOf(ValueId id) const {
-    return graph().storage(graph().value(id).storage).role;
+  const Storage& StorageOf(ValueId id) const {
+    return graph().storage(graph().value(id).storage);
   }
   /// A node like `node` with one result of the type in a storage of its own.
   ValueId AddLike(ValueId id, std::string target, std::vector<ValueId> inputs,
@@ -248,7 +244,8 @@ class SequencedStep final : public StepRewriter {
                       .storages = {},
                       .phase = node.phase,
                       .scope = node.scope},
-                     type.Bytes(), RoleOf(id), LabelOf(id) + ".tokens");
+                     type.Bytes(), StorageOf(id).role,
+                     StorageOf(id).label + ".tokens");
   }
   /// Where an exchange leaves its result.
   struct Result {
@@ -316,8 +313,8 @@ class SequencedStep final : public StepRewriter {
   ValueId Gather(ValueId id, SharedStorage& shared, const Node& node) {
     const TensorType& type = graph().value(id).type;
     const ValueId part = PartOf(id, node);
-    const StorageId buffer = builder().AddStorage(type.Bytes(), RoleOf(id),
-                                                  LabelOf(id) + ".gathered");
+    const StorageId buffer = builder().AddStorage(
+        type.Bytes(), StorageOf(id).role, StorageOf(id).label + ".gathered");
     const ValueId gathered =
         Exchange(kAllGather, id, part, {type, buffer}, node);
     builder().Allocate(buffer, Current());
@@ -352,15 +349,15 @@ class SequencedStep final : public StepRewriter {
          .phase = node.phase,
          .scope = node.scope,
          .attributes = {{std::string(kOwnPartAttribute), ToString(spec())}}},
-        type.Bytes(), RoleOf(id), LabelOf(id) + ".tokens");
+        type.Bytes(), StorageOf(id).role, StorageOf(id).label + ".tokens");
   }
 
   ValueId Scatter(ValueId id, ValueId whole, const Node& node) {
     const ValueId pieces =
         AddLike(id, "cat", {whole}, graph().value(id).type, node);
     const TensorType type = PartType(id);
-    const StorageId result =
-        builder().AddStorage(type.Bytes(), RoleOf(id), LabelOf(id) + ".tokens");
+    const StorageId result = builder().AddStorage(
+        type.Bytes(), StorageOf(id).role, StorageOf(id).label + ".tokens");
     const ValueId part =
         Exchange(kReduceScatter, id, pieces, {type, result}, node);
     builder().Allocate(result, Current());
@@ -385,7 +382,7 @@ class SequencedStep final : public StepRewriter {
 
   SequenceRegion region_;
   NodeId last_forward_;
-  std::vector<NodeId> births_;                ///< By storage.
+  std::vector<StorageLife> lives_;            ///< By storage.
   std::vector<ValueId> base_;                 ///< By storage: its first value.
   std::vector<std::vector<StorageId>> ends_;  ///< By node: shared storages.
   std::map<StorageId, SharedStorage> shared_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/graph/attributes.h"
+#include "src/graph/convolution.h"
 #include "src/graph/recurrent_layer.h"
 #include "src/runtime/compile/decompose_losses.h"
 #include "src/runtime/compile/decompose_norms.h"
@@ -178,9 +179,9 @@ class Decomposer {
   }
 
   bool AddBiased(const Node& node) {
-    const bool convolves = node.kind == OpKind::kConvolution ||
-                           node.kind == OpKind::kTransposedConvolution;
-    if (!convolves || node.inputs.size() <= kBias) return false;
+    if (!IsForwardConvolution(node.kind) || node.inputs.size() <= kBias) {
+      return false;
+    }
     const TensorType& type = graph_.value(node.outputs[0]).type;
     const ValueId product = emitter_.Emit(
         node.target,

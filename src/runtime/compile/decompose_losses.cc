@@ -1,21 +1,20 @@
 #include "src/runtime/compile/decompose_losses.h"
 
-#include <cstddef>
 #include <cstdint>
-#include <utility>
 
 // _nll_loss_forward and _nll_loss_backward of torch/_decomp/decompositions.py
 // (PyTorch 2.13). Forward, the target's element of each row is gathered, and
 // sums are taken of what is not ignored. Backward, -1 at the target times the
 // gradient: a scatter into zeros, so no probability is read and none has to be
 // kept. It becomes a comparison with the index (fx_passes/joint_graph.py).
-// Under PyTorch 2.11 steps of language models held as many bytes more as it has
-// (datasets/labels/h200-sxm-141gb/compile.jsonl.gz): it was in memory.
+// Before kFusedScatters the scatter is in memory: under PyTorch 2.11 steps of
+// language models held its bytes (datasets/labels/h200-sxm-141gb/
+// compile.jsonl.gz).
 
 namespace foretell::runtime {
 namespace {
 
-constexpr std::int64_t kPlain = 0, kMean = 1;  // at::Reduction
+constexpr std::int64_t kNoReduction = 0, kMean = 1;  // at::Reduction
 
 /// Of operands [N, C, ...] and [N, ...].
 bool IsOverChannels(const TensorType& rows, const TensorType& target) {
@@ -40,7 +39,7 @@ bool Forward(PrimitiveEmitter& emitter, const Node& node) {
   ValueId loss = emitter.Emit("gather", {rows, target}, each);
   loss = emitter.Emit("where", {mask, loss}, each);
   const std::int64_t reduction = node.Int("reduction", kMean);
-  if (reduction != kPlain) loss = emitter.Emit("sum", {loss}, one);
+  if (reduction != kNoReduction) loss = emitter.Emit("sum", {loss}, one);
   const ValueId count = emitter.Emit("sum", {mask}, one);
   if (reduction == kMean) loss = emitter.Emit("div", {loss, count}, one);
   emitter.Set(node.outputs[0], loss);

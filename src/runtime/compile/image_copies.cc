@@ -20,11 +20,6 @@ namespace {
 
 constexpr std::size_t kOperands = 2;  // Image and weight.
 
-bool IsForward(const Node& node) {
-  return node.kind == OpKind::kConvolution ||
-         node.kind == OpKind::kTransposedConvolution;
-}
-
 class ImageCopier {
  public:
   explicit ImageCopier(const OperatorGraph& graph)
@@ -57,7 +52,7 @@ class ImageCopier {
   }
 
   bool IsOnImages(const Node& node) const {
-    return IsForward(node) && node.inputs.size() >= kOperands &&
+    return IsForwardConvolution(node.kind) && node.inputs.size() >= kOperands &&
            IsChannelsLast(graph_.value(node.outputs.front()));
   }
 

@@ -23,11 +23,6 @@ constexpr std::int64_t kSmallChannels = 64;
 /// Nodes per convolution from which on nothing is changed.
 constexpr std::int64_t kMostNodes = 300;
 
-bool IsForward(const Node& node) {
-  return node.kind == OpKind::kConvolution ||
-         node.kind == OpKind::kTransposedConvolution;
-}
-
 bool IsGrouped(const Node& node, const TensorType& weight) {
   return node.Int("groups", 1) > 1 && weight.shape[1] > 1;
 }
@@ -54,7 +49,7 @@ bool PrefersChannelsLast(const OperatorGraph& graph) {
   double plain = 0, channels_last = 0;
   bool all_small = true;
   for (const Node& node : graph.nodes()) {
-    if (!IsForward(node) || node.inputs.size() < 2) continue;
+    if (!IsForwardConvolution(node.kind) || node.inputs.size() < 2) continue;
     const TensorType& weight = graph.value(node.inputs[1]).type;
     if (weight.shape.size() < 3) continue;
     ++count;

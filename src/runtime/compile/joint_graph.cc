@@ -8,6 +8,7 @@
 
 #include "src/graph/index_of.h"
 #include "src/graph/kind_sets.h"
+#include "src/graph/shared_storage.h"
 
 // The lists of operators are those of get_default_op_list() in
 // torch/_functorch/partitioners.py, PyTorch 2.13, by kind of operator: element
@@ -52,16 +53,11 @@ class JointWriter {
   }
 
  private:
-  bool IsView(const Node& node, ValueId output) const {
-    return std::ranges::any_of(node.inputs, [&](ValueId input) {
-      return graph_.value(input).storage == graph_.value(output).storage;
-    });
-  }
-
   /// Writes into what it reads.
   bool IsUpdate(const Node& node) const {
     return node.kind != OpKind::kView && !node.outputs.empty() &&
-           node.target.ends_with('_') && IsView(node, node.outputs.front());
+           node.target.ends_with('_') &&
+           LiesInOperand(graph_, node, node.outputs.front());
   }
 
   JointTraits TraitsOf(const Node& node) const {
@@ -69,7 +65,8 @@ class JointWriter {
     traits.is_random = node.kind == OpKind::kRandom;
     traits.is_product = IsProductKind(node.kind);
     traits.is_concat = node.kind == OpKind::kConcat;
-    traits.is_view = !node.outputs.empty() && IsView(node, node.outputs[0]) &&
+    traits.is_view = !node.outputs.empty() &&
+                     LiesInOperand(graph_, node, node.outputs[0]) &&
                      !IsUpdate(node);
     traits.is_recomputable =
         !IsUpdate(node) &&

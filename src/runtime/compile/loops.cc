@@ -8,6 +8,7 @@
 #include "src/graph/attributes.h"
 #include "src/graph/index_of.h"
 #include "src/graph/kind_sets.h"
+#include "src/graph/shared_storage.h"
 #include "src/graph/strides.h"
 
 // Lowering in torch/_inductor (PyTorch 2.13): lowering.py says which operators
@@ -88,10 +89,7 @@ class LoopLowering {
   bool SharesStorage(const Node& node) const {
     return !node.outputs.empty() &&
            std::ranges::all_of(node.outputs, [&](ValueId output) {
-             return std::ranges::any_of(node.inputs, [&](ValueId input) {
-               return graph_.value(input).storage ==
-                      graph_.value(output).storage;
-             });
+             return LiesInOperand(graph_, node, output);
            });
   }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "src/graph/index_of.h"
+#include "src/graph/shared_storage.h"
 
 namespace foretell::runtime {
 namespace {
@@ -32,19 +33,12 @@ class BufferLister {
     return result_.kernels[IndexOf(kernel)];
   }
 
-  bool IsUpdate(const Node& node, ValueId output) const {
-    const StorageId storage = graph_.value(output).storage;
-    return std::ranges::any_of(node.inputs, [&](ValueId input) {
-      return graph_.value(input).storage == storage;
-    });
-  }
-
   void AddMade(int kernel, std::span<const KernelNodes> kernels) {
     for (const NodeId id : kernels[IndexOf(kernel)]) {
       const Node& node = graph_.node(id);
       for (const ValueId output : node.outputs) {
         writer_[output] = kernel;
-        if (IsUpdate(node, output)) {
+        if (LiesInOperand(graph_, node, output)) {
           ShareBuffer(node, output);
           continue;
         }
@@ -137,7 +131,7 @@ class BufferLister {
       for (const NodeId id : kernels[IndexOf(i)]) {
         for (const ValueId output : graph_.node(id).outputs) {
           const StorageId storage = graph_.value(output).storage;
-          if (IsUpdate(graph_.node(id), output)) {
+          if (LiesInOperand(graph_, graph_.node(id), output)) {
             before_[i].insert(touched[storage].begin(), touched[storage].end());
           }
           touched[storage].insert(i);

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "src/core/checked.h"
 #include "src/graph/index_of.h"
 #include "src/runtime/compile/loops.h"
 #include "src/runtime/compile/primitive_emitter.h"
@@ -35,10 +35,6 @@ constexpr std::int64_t kLeastOfDevice =
     kLeastEach * kMultiprocessors * kThreads;
 constexpr std::int64_t kMostOfDevice = kMostEach * kMultiprocessors * kThreads;
 
-std::int64_t CeilingOf(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /// The divisor of `number` nearest to `near`, the smaller of two.
 std::int64_t NearestDivisor(std::int64_t number, std::int64_t near) {
   for (std::int64_t away = 0;; ++away) {
@@ -62,10 +58,10 @@ std::int64_t PartsOfLongRow(std::int64_t row, std::int64_t rows) {
     each = EvenSize(row, kMostEach, 50, 1);
   } else if (row * rows > kLeastOfDevice) {
     const std::int64_t blocks =
-        CeilingOf(kMultiprocessors * kThreads / (2 * kBlock), rows);
-    each = EvenSize(row, CeilingOf(row, kBlock * blocks), 30, kLeastEach);
+        CeilDiv(kMultiprocessors * kThreads / (2 * kBlock), rows);
+    each = EvenSize(row, CeilDiv(row, kBlock * blocks), 30, kLeastEach);
   }
-  return CeilingOf(row, each * kBlock);
+  return CeilDiv(row, each * kBlock);
 }
 
 std::int64_t PartsOfColumn(std::int64_t row, std::int64_t rows) {
@@ -73,11 +69,11 @@ std::int64_t PartsOfColumn(std::int64_t row, std::int64_t rows) {
   if (row * rows >= kMostOfDevice) {
     each = EvenSize(row, kMostEach, 50, 1);
   } else if (row * rows >= kLeastOfDevice) {
-    const std::int64_t blocks = CeilingOf(kMultiprocessors * kThreads / kBlock,
-                                          CeilingOf(rows, kColumns));
-    each = EvenSize(row, CeilingOf(row, kColumnStep * blocks), 20, kLeastEach);
+    const std::int64_t blocks =
+        CeilDiv(kMultiprocessors * kThreads / kBlock, CeilDiv(rows, kColumns));
+    each = EvenSize(row, CeilDiv(row, kColumnStep * blocks), 20, kLeastEach);
   }
-  return CeilingOf(row, kColumnStep * each);
+  return CeilDiv(row, kColumnStep * each);
 }
 
 /// Parts of each row that are reduced on their own; 1: none.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/graph/shared_storage.h"
+
 namespace foretell::runtime {
 namespace {
 
@@ -24,9 +26,7 @@ bool IsFreeLayer(const OperatorGraph& graph, const Node& node) {
     return false;
   if (node.target.ends_with('_') && node.kind != kView) return false;
   return std::ranges::all_of(node.outputs, [&](ValueId output) {
-    return std::ranges::any_of(node.inputs, [&](ValueId input) {
-      return graph.value(input).storage == graph.value(output).storage;
-    });
+    return LiesInOperand(graph, node, output);
   });
 }
 
