@@ -10,6 +10,6 @@ namespace foretell::runtime {
 ///
 /// Throws Error(kInvalidArgument) as GraphBuilder does.
 OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec,
-                      const TorchVersion& torch = {});
+                      const TorchVersion& torch);
 
 }  // namespace foretell::runtime

@@ -13,8 +13,9 @@ inline constexpr TorchVersion kFusedScatters = {.major = 2, .minor = 13};
 /// The step as Inductor sees it after AOTAutograd: primitives without a
 /// composite, in-place operators that return new tensors (but those on
 /// parameters, buffers and optimizer states), images channels-last if
-/// PrefersChannelsLast. The optimizer stays as it is. Lifetimes are derived.
+/// PrefersChannelsLast; with the decompositions of `torch`. The optimizer stays
+/// as it is. Lifetimes are derived.
 OperatorGraph Decompose(const OperatorGraph& graph, const RuntimeSpec& spec,
-                        const TorchVersion& torch = kFusedScatters);
+                        const TorchVersion& torch);
 
 }  // namespace foretell::runtime

@@ -18,7 +18,8 @@ using testing::ElementsAre;
 constexpr RuntimeSpec kCompiled = {.runtime = Runtime::kCompile};
 
 OperatorGraph Fused(const std::string& body) {
-  return Fuse(Decompose(ParseGraph("graph \"g\"\n" + body), kCompiled));
+  return Fuse(
+      Decompose(ParseGraph("graph \"g\"\n" + body), kCompiled, kFusedScatters));
 }
 
 /// Names of the nodes that are kernels, in their order.

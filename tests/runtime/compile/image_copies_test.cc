@@ -8,6 +8,7 @@
 
 #include "foretell/graph_io.h"
 #include "src/runtime/compile/compile.h"
+#include "src/runtime/compile/decompose.h"
 
 namespace foretell::runtime {
 namespace {
@@ -17,7 +18,8 @@ using testing::ElementsAre;
 std::vector<std::string> Targets(const std::string& body, bool cuda_graphs) {
   const OperatorGraph graph =
       Compile(ParseGraph("graph \"g\"\n" + body),
-              {.runtime = Runtime::kCompile, .cuda_graphs = cuda_graphs});
+              {.runtime = Runtime::kCompile, .cuda_graphs = cuda_graphs},
+              kFusedScatters);
   std::vector<std::string> targets;
   for (const Node& node : graph.nodes()) targets.push_back(node.target);
   return targets;

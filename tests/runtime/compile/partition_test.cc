@@ -13,13 +13,10 @@
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
-#include "src/runtime/compile/decompose.h"
 #include "src/runtime/compile/joint_graph.h"
-#include "src/runtime/compile/loops.h"
 #include "src/runtime/compile/min_cut.h"
 #include "src/runtime/compile/saved_results.h"
 #include "src/runtime/compile/saved_tensors.h"
-#include "src/runtime/compile/split_loops.h"
 
 namespace foretell::runtime {
 namespace {
@@ -151,128 +148,6 @@ output %y
   ASSERT_EQ(graph.nodes().size(), 5U);
   EXPECT_EQ(graph.node(1).target, "mean");
   EXPECT_EQ(graph.node(1).phase, Phase::kForward);
-}
-
-constexpr RuntimeSpec kCompiled = {.runtime = Runtime::kCompile};
-
-TEST(Decompose, LeavesGradientsGradientsWithoutAnOptimizer) {
-  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "g" mode=training
-%x = input f32[8,8]
-%w = parameter f32[8,8]
-%y = mm(%x, %w) : f32[8,8]
-phase backward
-%g = ones_like(%y) : f32[8,8] backward_temporary
-%t = t(%x) : f32[8,8] strides=[1, 8] alias %x
-%d = mm(%t, %g) : f32[8,8] gradient
-output %y
-)"),
-                                        kCompiled);
-  EXPECT_EQ(std::ranges::count(graph.storages(), TensorRole::kGradient,
-                               &Storage::role),
-            1);
-}
-
-TEST(Decompose, ScattersWhatWasGatheredWithoutReadingIt) {
-  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "g" mode=training
-%x = input f32[8,8]
-%i = input i64[8,2]
-%y = gather(%x, %i) {dim=1} : f32[8,2]
-phase backward
-%g = ones_like(%y) : f32[8,2] backward_temporary
-%d = gather_backward(%g, %x, %i) {dim=1} : f32[8,8] backward_temporary
-output %y
-)"),
-                                        kCompiled);
-  const Node& scatter = graph.nodes().back();
-  EXPECT_EQ(scatter.target, "scatter_add");
-  EXPECT_EQ(scatter.inputs.size(), 3U);
-  EXPECT_EQ(graph.value(scatter.inputs[0]).producer,
-            static_cast<NodeId>(graph.nodes().size()) - 2);
-}
-
-TEST(SplitLoops, AddsUpPartsOfFewLongColumns) {
-  // 64 columns of 4096 elements: 32 for each thread, 4 at a time.
-  const OperatorGraph graph = SplitLoops(ParseGraph(R"(graph "sum"
-%x = input f32[4096,64]
-%y = sum(%x) {dim=[0]} : f32[64]
-output %y
-)"));
-  ASSERT_EQ(graph.nodes().size(), 2U);
-  EXPECT_EQ(graph.value(graph.node(0).outputs[0]).type.shape,
-            (std::vector<std::int64_t>{64, 32}));
-  const std::vector<Loop> loops = LowerLoops(graph);
-  EXPECT_EQ(loops[1].row_elements, 32);
-}
-
-TEST(SplitLoops, LeavesRowsThatFillTheGpu) {
-  const OperatorGraph graph = SplitLoops(ParseGraph(R"(graph "sum"
-%x = input f32[4096,8192]
-%y = sum(%x) {dim=[1]} : f32[4096]
-output %y
-)"));
-  EXPECT_EQ(graph.nodes().size(), 1U);
-}
-
-TEST(SplitLoops, FillsBeforeItScatters) {
-  const OperatorGraph graph = SplitLoops(ParseGraph(R"(graph "e" mode=training
-%i = input i64[8]
-%g = input f32[8,16]
-%w = embedding_backward(%g, %i) {num_weights=100} : f32[100,16] gradient
-output %w
-)"));
-  ASSERT_EQ(graph.nodes().size(), 2U);
-  EXPECT_EQ(graph.node(0).target, "full");
-  EXPECT_EQ(graph.node(1).target, "scatter_add_");
-  EXPECT_EQ(graph.value(graph.node(1).outputs[0]).storage,
-            graph.value(graph.node(0).outputs[0]).storage);
-  EXPECT_EQ(LowerLoops(graph)[1].rows, 8 * 16);
-}
-
-TEST(LowerLoops, WritesSumsOfAFewElementsOut) {
-  const OperatorGraph graph = ParseGraph(R"(graph "sum"
-%x = input f32[2,64]
-%z = input f32[8,64]
-%y = sum(%x) {dim=[0]} : f32[64]
-%s = sum(%z) {dim=[0]} : f32[64]
-output %y
-output %s
-)");
-  const std::vector<Loop> loops = LowerLoops(graph);
-  EXPECT_EQ(loops[0].kind, LoopKind::kPointwise);
-  EXPECT_EQ(loops[1].kind, LoopKind::kReduction);
-}
-
-TEST(Decompose, SumsTheGradientOfABias) {
-  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "c" mode=training
-%x = input f32[2,4,8,8]
-%w = parameter f32[4,4,1,1]
-%g = input f32[2,4,8,8]
-phase backward
-%a, %b, %c = convolution_backward(%g, %x, %w) {bias_sizes=[4]} : f32[2,4,8,8] backward_temporary, f32[4,4,1,1] gradient, f32[4] gradient
-output %a
-)"),
-                                        kCompiled);
-  ASSERT_EQ(graph.nodes().size(), 2U);
-  EXPECT_EQ(graph.node(0).outputs.size(), 2U);
-  EXPECT_EQ(graph.node(1).target, "sum");
-}
-
-TEST(Decompose, HasNoGroupNormLeftInTheBackwardPass) {
-  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "n" mode=training
-%x = input f32[2,8,4,4]
-%m = input f32[2,4]
-%r = input f32[2,4]
-%w = parameter f32[8]
-%g = input f32[2,8,4,4]
-phase backward
-%a, %b, %c = native_group_norm_backward(%g, %x, %m, %r, %w) {N=2, C=8, HxW=16, group=4} : f32[2,8,4,4] backward_temporary, f32[8] gradient, f32[8] gradient
-output %a
-)"),
-                                        kCompiled);
-  // Along rows, along the channels of a group, and along the batch, of two.
-  EXPECT_EQ(std::ranges::count(graph.nodes(), OpKind::kReduce, &Node::kind), 6);
-  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape,
-            (std::vector<std::int64_t>{2, 8, 4, 4}));
 }
 
 TEST(ExposeSaved, MakesAMaskAResultOfItsOperator) {

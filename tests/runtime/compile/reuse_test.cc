@@ -21,7 +21,8 @@ using testing::ElementsAre;
 constexpr RuntimeSpec kCompiled = {.runtime = Runtime::kCompile};
 
 OperatorGraph Fused(const std::string& body) {
-  return Fuse(Decompose(ParseGraph("graph \"g\"\n" + body), kCompiled));
+  return Fuse(
+      Decompose(ParseGraph("graph \"g\"\n" + body), kCompiled, kFusedScatters));
 }
 
 /// The storage of the first result of node `id`.

@@ -1,0 +1,85 @@
+#include "src/runtime/compile/decompose.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "foretell/graph_io.h"
+
+namespace foretell::runtime {
+namespace {
+
+constexpr RuntimeSpec kCompiled = {.runtime = Runtime::kCompile};
+
+TEST(Decompose, LeavesGradientsGradientsWithoutAnOptimizer) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "g" mode=training
+%x = input f32[8,8]
+%w = parameter f32[8,8]
+%y = mm(%x, %w) : f32[8,8]
+phase backward
+%g = ones_like(%y) : f32[8,8] backward_temporary
+%t = t(%x) : f32[8,8] strides=[1, 8] alias %x
+%d = mm(%t, %g) : f32[8,8] gradient
+output %y
+)"),
+                                        kCompiled, kFusedScatters);
+  EXPECT_EQ(std::ranges::count(graph.storages(), TensorRole::kGradient,
+                               &Storage::role),
+            1);
+}
+
+TEST(Decompose, ScattersWhatWasGatheredWithoutReadingIt) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "g" mode=training
+%x = input f32[8,8]
+%i = input i64[8,2]
+%y = gather(%x, %i) {dim=1} : f32[8,2]
+phase backward
+%g = ones_like(%y) : f32[8,2] backward_temporary
+%d = gather_backward(%g, %x, %i) {dim=1} : f32[8,8] backward_temporary
+output %y
+)"),
+                                        kCompiled, kFusedScatters);
+  const Node& scatter = graph.nodes().back();
+  EXPECT_EQ(scatter.target, "scatter_add");
+  EXPECT_EQ(scatter.inputs.size(), 3U);
+  EXPECT_EQ(graph.value(scatter.inputs[0]).producer,
+            static_cast<NodeId>(graph.nodes().size()) - 2);
+}
+
+TEST(Decompose, SumsTheGradientOfABias) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "c" mode=training
+%x = input f32[2,4,8,8]
+%w = parameter f32[4,4,1,1]
+%g = input f32[2,4,8,8]
+phase backward
+%a, %b, %c = convolution_backward(%g, %x, %w) {bias_sizes=[4]} : f32[2,4,8,8] backward_temporary, f32[4,4,1,1] gradient, f32[4] gradient
+output %a
+)"),
+                                        kCompiled, kFusedScatters);
+  ASSERT_EQ(graph.nodes().size(), 2U);
+  EXPECT_EQ(graph.node(0).outputs.size(), 2U);
+  EXPECT_EQ(graph.node(1).target, "sum");
+}
+
+TEST(Decompose, HasNoGroupNormLeftInTheBackwardPass) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "n" mode=training
+%x = input f32[2,8,4,4]
+%m = input f32[2,4]
+%r = input f32[2,4]
+%w = parameter f32[8]
+%g = input f32[2,8,4,4]
+phase backward
+%a, %b, %c = native_group_norm_backward(%g, %x, %m, %r, %w) {N=2, C=8, HxW=16, group=4} : f32[2,8,4,4] backward_temporary, f32[8] gradient, f32[8] gradient
+output %a
+)"),
+                                        kCompiled, kFusedScatters);
+  // Along rows, along the channels of a group, and along the batch, of two.
+  EXPECT_EQ(std::ranges::count(graph.nodes(), OpKind::kReduce, &Node::kind), 6);
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape,
+            (std::vector<std::int64_t>{2, 8, 4, 4}));
+}
+
+}  // namespace
+}  // namespace foretell::runtime
