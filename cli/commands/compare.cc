@@ -176,7 +176,7 @@ Json ComparedToJson(const Compared& compared) {
           {"untried", compared.untried}};
 }
 
-/// Prints the answer, of which `text` is made for people, and writes its page.
+/// Prints `answer` as JSON or as `text`, and writes its page where asked to.
 void Show(const CompareOptions& options, const std::string& model, Json answer,
           const std::string& text) {
   const Json document = AnswersToJson(Json::array({std::move(answer)}), {});

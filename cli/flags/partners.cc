@@ -68,13 +68,14 @@ bool RunsInTurn(const Given& given) {
 
 using Condition = std::function<bool(const Given& given)>;
 
-/// At least one of the flags is given, or none of them.
+/// At least one of the flags is given.
 Condition With(std::vector<std::string> flags) {
   return [flags = std::move(flags)](const Given& given) {
     return std::ranges::any_of(
         flags, [&](const std::string& flag) { return given.Has(flag); });
   };
 }
+/// None of the flags is given.
 Condition Without(std::vector<std::string> flags) {
   return std::not_fn(With(std::move(flags)));
 }

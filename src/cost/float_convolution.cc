@@ -36,8 +36,8 @@ double PassShare(const Kernel& kernel) {
   return kernel.stride > 1 ? kStridedInputGradientShare : kInputGradientShare;
 }
 
-/// Stems on Hopper (RunsOnLanes), in tiles of 32 channels, of which a few reach
-/// less (KernelBench).
+/// Volumes of few channels on Hopper (RunsOnLanes), in tiles of 32 channels of
+/// the result; a single tile reaches less (KernelBench).
 double HopperStemUs(const Kernel& kernel, double flops_per_us) {
   constexpr double kTile = 32, kStartDepth = 20, kShare = 0.44,
                    kNarrowShare = 0.38;

@@ -157,8 +157,8 @@ GemmShape ShapeOf(const Kernel& kernel, const Machine& machine) {
           .divides = is_weights && machine.HasTf32Units()};
 }
 
-/// Gradients of plain convolutions through a stride were not compared with
-/// older versions of cuDNN.
+/// Whether StridedGradientUs applies. The gradient of a plain convolution was
+/// only measured with cuDNN 9.19; with older versions it is a tiled product.
 bool TakesStrides(const Kernel& kernel, const Machine& machine) {
   return kernel.groups > 0 && machine.HasTf32Units() &&
          GoesThroughStride(kernel) &&

@@ -28,8 +28,8 @@ constexpr double kWarpRow = 1024;
 /// Of a multiprocessor for a row of a layer norm: an A100 normalises at most
 /// 250 rows per microsecond, however short they are.
 constexpr double kRowStartCycles = 250;
-/// Of rows of f32 that leave most threads of a block idle, on an H100
-/// (kinds.jsonl.gz).
+/// The same for rows of f32 of at most kShortRow elements, which leave most
+/// threads of a block idle, on an H100 (kinds.jsonl.gz).
 constexpr double kHopperRowStartCycles = 350;
 constexpr std::int64_t kShortRow = 128;
 constexpr std::int64_t kVectorElements = 4;

@@ -208,8 +208,8 @@ double PlanesUs(const Kernel& kernel, const Machine& machine) {
 }
 
 /// Softmax along another dimension than the last goes over its elements three
-/// times. Blocks of few threads wait for memory alone; where blocks fill the
-/// GPU, the registers of theirs leave room for one of 1,024 threads.
+/// times. Blocks of few threads only wait for memory; registers leave a
+/// multiprocessor room for a single block of 1,024 threads.
 double SpatialSoftmaxUs(const Kernel& kernel, const Machine& machine) {
   constexpr double kStepCycles = 2420, kFewThreads = 256, kFewStepCycles = 1300;
   constexpr double kLongRow = 32, kElementCycles = 1.5, kLongCycles = 2.6,

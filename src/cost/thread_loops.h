@@ -6,13 +6,14 @@
 namespace foretell::cost {
 
 /// Blocks of a softmax along another dimension than the last: a thread for each
-/// neighbour, or several that share its elements, each of `steps`
-/// (SpatialSoftMax_getBlockSize in aten/src/ATen/native/cuda/SoftMax.cu).
+/// neighbour, or several that share its elements (SpatialSoftMax_getBlockSize
+/// in aten/src/ATen/native/cuda/SoftMax.cu).
 struct SpatialBlocks {
   double count;
-  double threads;
-  double steps;
+  double threads;  ///< Of a block.
+  double steps;    ///< Elements that a thread goes over.
 };
+/// Requires a kernel with rows, row_elements and row_step above 0.
 SpatialBlocks SpatialBlocksOf(const Kernel& kernel);
 
 /// Microseconds that the threads of `kernel` need for their instructions and

@@ -46,6 +46,7 @@ bool IsGatherOfFlat(const Node& node) {
          });
 }
 
+/// Walks over a schedule and lets the host wait where FSDP 1 does.
 class Waits {
  public:
   std::vector<ScheduledEvent> Run(const std::vector<ScheduledEvent>& schedule) {
@@ -73,7 +74,7 @@ class Waits {
     FreeUpTo(events_.empty() ? drops_ : events_.front(), event);
   }
 
-  /// Frees what was dropped first, but for what followed the first `count`.
+  /// Frees the first `count` of all that were ever dropped, when `at` happens.
   void FreeUpTo(std::size_t count, const ScheduledEvent& at) {
     while (drops_ - dropped_.size() < count) {
       ScheduledEvent free = dropped_.front();

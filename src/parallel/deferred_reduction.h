@@ -19,8 +19,8 @@ struct AddedGradient {
 
 /// What no_sync() leaves to the last batch.
 struct DeferredReduction {
-  std::vector<bool>
-      is_deferred;  ///< By node: whether only the last one runs it.
+  /// By node: whether only the last batch runs it.
+  std::vector<bool> is_deferred;
   std::vector<AddedGradient> gradients;
 };
 

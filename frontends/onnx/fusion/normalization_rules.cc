@@ -282,7 +282,8 @@ std::optional<Replacement> FuseLayerNorm(Match match) {
                   AttributesOf(rms));
 }
 
-/// If `quotient` is a value by its root mean square, and `scale` its weight.
+/// Only where `quotient` divides a value by its own root mean square and
+/// `scale` is a weight.
 std::optional<Replacement> ByRmsNorm(
     const Match& match, const std::optional<NormQuotient>& quotient,
     const Name& scale) {

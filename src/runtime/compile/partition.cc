@@ -137,7 +137,7 @@ class PassWriter {
       const Node& node = graph_.node(id);
       if (node.phase == Phase::kForward) continue;
       const JointNode* const joint = JointOf(id);
-      // An operator that computes what another does is gone.
+      // One that computes the same as an earlier operator is left out.
       const bool is_pass = node.phase == Phase::kBackward && joint != nullptr &&
                            joint->node == id &&
                            (joint->in_backward || IsResult(node));

@@ -23,7 +23,7 @@ class PrimitiveEmitter {
   const OperatorGraph& graph() const { return graph_; }
   /// The tensor of the new graph that replaces `id`.
   ValueId Now(ValueId id) const;
-  /// Gradients of parameters stay such.
+  /// Lets `now` replace `id`; the storage of a gradient keeps that role.
   void Set(ValueId id, ValueId now);
   const TensorType& TypeOf(ValueId now) const {
     return builder_.value(now).type;

@@ -113,8 +113,8 @@ class ReusePlanner {
     return false;
   }
 
-  /// No other loop reads it from now on, and this one once and in order. What
-  /// a kernel alone reads may lie in an operand, for another to lie in both.
+  /// No other loop reads it from now on, and this one once and in order. A
+  /// result that never reaches memory passes the place of its operand on.
   bool IsLastRead(int operand) const {
     const Buffer& buffer = Buffers()[IndexOf(operand)];
     return !buffer.is_result && !is_taken_[IndexOf(operand)] &&
