@@ -50,6 +50,9 @@ struct ParallelSpec {
   std::string blocks = {};
   /// kTensor: the embedding table and the head are split by words.
   bool vocabulary = false;
+  /// kTensor: norms and what else lies between layers run on tokens of a GPU's
+  /// own, SequenceParallel.
+  bool sequence = false;
   /// kFsdp, kFsdp1: what is trained is sharded in FP32 and gathered in its own
   /// type: MixedPrecision(param_dtype) around parameters in FP32, as
   /// accelerate's mixed_precision has it.

@@ -42,9 +42,10 @@ from torch.distributed.fsdp import (
     FullyShardedDataParallel, MixedPrecisionPolicy, fully_shard)
 from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 from torch.distributed.optim import ZeroRedundancyOptimizer
-from torch.distributed.tensor import DTensor, Replicate
+from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.distributed.tensor.parallel import (
-    ColwiseParallel, RowwiseParallel, parallelize_module)
+    ColwiseParallel, PrepareModuleInput, PrepareModuleOutput, RowwiseParallel,
+    SequenceParallel, parallelize_module)
 from torch.profiler import ProfilerActivity, profile, record_function
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -59,6 +60,7 @@ MARK, EXCHANGE = "foretell: ", "exchange"
 GPUS = (2, 4)
 PLANS = ("ddp:{}", "ddp:{},bucket-view", "zero1:{}", "zero2:{}", "fsdp:{}", "tp:{}",
          "tp:{},vocabulary")
+SEQUENCES = ("tp:{},sp", "tp:{},vocabulary,sp")
 # foretell splits a flat parameter row by row: as large as an even part for two.
 FLAT = ("fsdp1:2",)
 # Groups of two with all shards each, of four processes.
@@ -127,6 +129,57 @@ class GatedBlock(nn.Module):
         return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
 
 
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        for name in ("q", "k", "v", "out"):
+            setattr(self, name, nn.Linear(width, width, bias=False))
+
+    def forward(self, x):
+        batch, tokens, _ = x.shape
+        q, k, v = (layer(x).view(batch, tokens, self.heads, -1).transpose(1, 2)
+                   for layer in (self.q, self.k, self.v))
+        scores = (q @ k.transpose(-2, -1)).softmax(-1)
+        return self.out((scores @ v).transpose(1, 2).reshape(batch, tokens, -1))
+
+
+class Gate(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.gate = nn.Linear(width, 3 * width, bias=False)
+        self.up = nn.Linear(width, 3 * width, bias=False)
+        self.down = nn.Linear(3 * width, width, bias=False)
+
+    def forward(self, x):
+        return self.down(nn.functional.silu(self.gate(x)) * self.up(x))
+
+
+class ModularBlock(nn.Module):
+    """A block of modules, each of which gathers the tokens for all its layers."""
+
+    COLUMNS = ("attention.q", "attention.k", "attention.v", "unit.gate", "unit.up")
+    ROWS = ("attention.out", "unit.down")
+    GATHERING = ("attention", "unit")
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1, self.norm2 = nn.RMSNorm(width), nn.RMSNorm(width)
+        self.attention, self.unit = Attention(width, heads), Gate(width)
+
+    @property
+    def heads(self):
+        return self.attention.heads
+
+    @heads.setter
+    def heads(self, count):
+        self.attention.heads = count
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.unit(self.norm2(x))
+
+
 class PlacedBlock(Block):
     """A block with a table of relative positions by heads, as Swin's."""
 
@@ -176,6 +229,10 @@ class Gated(Blocks):
     BLOCK = GatedBlock
 
 
+class Modular(Blocks):
+    BLOCK = ModularBlock
+
+
 class Placed(Blocks):
     BLOCK = PlacedBlock
 
@@ -222,7 +279,8 @@ class Mlp(nn.Module):
 
 #: Networks by name, and the plans that are wanted of them.
 NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT + GROUPS), "gated": (Gated, PLANS[-2:-1]),
-            "language": (Language, PLANS[-1:]), "tied": (Tied, PLANS[-1:]),
+            "modular": (Modular, SEQUENCES[:1]),
+            "language": (Language, PLANS[-1:] + SEQUENCES[1:]), "tied": (Tied, PLANS[-1:]),
             "placed": (Placed, PLANS[-2:-1]),
             "mlp": (Mlp, PLANS[:-2])}
 
@@ -232,6 +290,31 @@ def shard(network, mesh, reshard, policy):
         fully_shard(module, mesh=mesh, reshard_after_forward=reshard, mp_policy=policy)
     # As fully_shard itself has it: the root keeps its parameters.
     fully_shard(network, mesh=mesh, reshard_after_forward=False, mp_policy=policy)
+    return network
+
+
+def share_sequences(network, mesh, vocabulary):
+    """Norms on tokens of their own: layers by columns gather them all, results of layers
+    by rows are scattered. Without the vocabulary, the embedding and the head are whole
+    everywhere."""
+    mine, everything = Shard(1), Replicate()
+    gathers = {"input_layouts": mine, "desired_input_layouts": everything}
+    for block in network.units():
+        modules = getattr(block, "GATHERING", ())
+        given = everything if modules else mine
+        plan = {name: PrepareModuleInput(**gathers) for name in modules}
+        plan |= {name: ColwiseParallel(input_layouts=given) for name in block.COLUMNS}
+        plan |= {name: RowwiseParallel(output_layouts=mine) for name in block.ROWS}
+        plan |= {name: SequenceParallel() for name in ("norm1", "norm2")}
+        parallelize_module(block, mesh, plan)
+        block.heads //= mesh.size()
+    ends = {"embedding": RowwiseParallel(input_layouts=everything, output_layouts=mine),
+            "head": ColwiseParallel(input_layouts=mine, output_layouts=everything)}
+    if not vocabulary:
+        ends = {"embedding": PrepareModuleOutput(
+                    output_layouts=everything, desired_output_layouts=mine),
+                "head": PrepareModuleInput(**gathers, use_local_output=True)}
+    parallelize_module(network, mesh, {"norm": SequenceParallel(), **ends})
     return network
 
 
@@ -289,6 +372,9 @@ def prepare(network, plan, mesh):
         network = FullyShardedDataParallel(
             network, auto_wrap_policy=ModuleWrapPolicy({Block}),
             device_id=torch.device("cpu"))
+    elif kind == "tp" and plan.endswith("sp"):
+        network = share_sequences(network, mesh, "vocabulary" in plan)
+        return network, Optimizers(network.parameters(), **settings)
     elif kind == "tp":
         network = share_layers(network, mesh, plan.endswith("vocabulary"))
         return network, Optimizers(network.parameters(), **settings)
@@ -413,6 +499,7 @@ def work(rank, gpus, port, path):
              **least(make, plan, batches, groups if plan in GROUPS else mesh)}
             for name, (make, plans) in NETWORKS.items()
             for plan in (one.format(gpus) for one in alone + plans)
+            if (name, plan) != ("modular", "tp:4,sp")  # docs/parallel.md has why.
             if plan not in FLAT + GROUPS or (plan in FLAT) == (gpus == GPUS[0])
             for batches in (1, *(BATCHES if plan in ADDED and name == "blocks" else ()))]
     rows += [{"network": "blocks", "plan": plan, "batches": batches,
@@ -437,7 +524,7 @@ def graph_of(model, *flags):
 
 
 def write_graphs(out):
-    for name in ("blocks", "gated", "language", "tied", "placed"):
+    for name in ("blocks", "gated", "modular", "language", "tied", "placed"):
         network = NETWORKS[name][0]()
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, f"{name}.pt")

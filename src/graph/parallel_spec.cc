@@ -35,7 +35,7 @@ bool HasBuckets(ParallelKind kind) {
   return kind == ParallelKind::kDdp || kind == ParallelKind::kZero1;
 }
 
-bool HasVocabulary(ParallelKind kind) { return kind == ParallelKind::kTensor; }
+bool SharesFeatures(ParallelKind kind) { return kind == ParallelKind::kTensor; }
 
 bool HasStages(ParallelKind kind) { return kind == ParallelKind::kPipeline; }
 
@@ -58,7 +58,8 @@ struct ParallelSwitch {
 
 constexpr ParallelSwitch kParallelSwitches[] = {
     {"bucket-view", &HasBuckets, &ParallelSpec::bucket_view},
-    {"vocabulary", &HasVocabulary, &ParallelSpec::vocabulary},
+    {"vocabulary", &SharesFeatures, &ParallelSpec::vocabulary},
+    {"sp", &SharesFeatures, &ParallelSpec::sequence},
     {"fp32-shards", &IsFsdp, &ParallelSpec::float_shards},
     {"cpu-offload", &IsFsdp, &ParallelSpec::cpu_offload},
     {"reentrant", &IsFsdp1, &ParallelSpec::reentrant},
@@ -294,7 +295,8 @@ ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
   throw InvalidArgument(
       "{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N, fsdp1:N, hsdp:MxN, "
       "hsdp1:MxN, tp:N or pp:N with 2 to {} GPUs; optionally, ddp and zero1 "
-      "with ',bucket-view', tp with ',vocabulary', zero2, fsdp, fsdp1, hsdp "
+      "with ',bucket-view', tp with ',vocabulary' and ',sp', zero2, fsdp, "
+      "fsdp1, hsdp "
       "and hsdp1 with ',blocks=PATH' and ',no-sync', all of these but zero2 "
       "with "
       "',fp32-shards', ',cpu-offload' and ',reduce=fp32', bf16 or fp16, fsdp1 "

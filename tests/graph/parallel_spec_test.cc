@@ -21,6 +21,7 @@ TEST(ParallelSpec, ReadsWhatItWrites) {
         "fsdp1:8,blocks=h.*",
         "tp:4",
         "tp:4,vocabulary",
+        "tp:4,vocabulary,sp",
         "hsdp:2x4",
         "hsdp:2x32768",
         "hsdp1:2x4,reentrant",
