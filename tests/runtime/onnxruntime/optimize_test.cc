@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -241,6 +242,25 @@ TEST(OptimizeForOnnxRuntime, PlansBuffersAsThePlannerDoes) {
   EXPECT_NE(storage(2), storage(0));
   EXPECT_EQ(storage(3), storage(0));
   EXPECT_NE(storage(4), storage(2));  // A result has a buffer of its own.
+}
+
+/// Sizes behind a Reshape are known in the run only, so nothing of them gets a
+/// used buffer.
+TEST(OptimizeForOnnxRuntime, GivesReshapedTensorsNewBuffers) {
+  constexpr std::string_view kChain =
+      "%w = parameter f32[8,8]\n"
+      "%x = input f32[2,3,8]\n"
+      "%v = view(%x) {size=[3, 2, 8]} : f32[3,2,8] alias %x\n"
+      "%0 = linear(%v, %w) : f32[3,2,8]\n"
+      "%1 = linear(%0, %w) : f32[3,2,8]\n"
+      "%2 = linear(%1, %w) : f32[3,2,8]\n"
+      "output %2\n";
+  const OperatorGraph graph = Optimized(kChain, OrtLevel::kAll);
+  std::set<StorageId> storages;
+  for (const Node& node : graph.nodes()) {
+    storages.insert(graph.value(node.outputs[0]).storage);
+  }
+  EXPECT_EQ(storages.size(), 4);  // The input's and three.
 }
 
 TEST(OptimizeForOnnxRuntime, RefusesToTrain) {
