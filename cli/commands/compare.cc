@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/answer_for_models.h"
@@ -175,6 +176,16 @@ Json ComparedToJson(const Compared& compared) {
           {"untried", compared.untried}};
 }
 
+/// Prints the answer, of which `text` is made for people, and writes its page.
+void Show(const CompareOptions& options, const std::string& model, Json answer,
+          const std::string& text) {
+  const Json document = AnswersToJson(Json::array({std::move(answer)}), {});
+  if (!options.html.empty()) {
+    WriteWhole(options.html, HtmlPage(PageView::kDevices, model, document));
+  }
+  std::cout << (options.json ? DumpJson(document) + "\n" : text);
+}
+
 /// On the devices that are named, else on that of other commands.
 ExitCode RunCompareRuntimes(const CompareOptions& options) {
   const StepSimulator simulator(options.model, options.predictor,
@@ -187,25 +198,16 @@ ExitCode RunCompareRuntimes(const CompareOptions& options) {
   ComparedRuntimes compared =
       CompareRuntimes(simulator, options.runtimes, devices);
   std::ranges::copy(unknown, std::back_inserter(compared.untried));
-  std::cout << (options.json
-                    ? DumpJson(AnswersToJson(
-                          Json::array({RuntimesToJson(compared)}), {})) +
-                          "\n"
-                    : FormatRuntimes(compared));
+  Show(options, compared.model, RuntimesToJson(compared),
+       FormatRuntimes(compared));
   return compared.AnyFits() ? kExitOk : kExitDoesNotFit;
 }
 
 ExitCode RunCompare(const CompareOptions& options) {
   if (!options.runtimes.empty()) return RunCompareRuntimes(options);
   const Compared compared = CompareModel(options);
-  const Json document =
-      AnswersToJson(Json::array({ComparedToJson(compared)}), {});
-  if (!options.html.empty()) {
-    WriteWhole(options.html,
-               HtmlPage(PageView::kDevices, compared.model, document));
-  }
-  std::cout << (options.json ? DumpJson(document) + "\n"
-                             : FormatCompared(compared));
+  Show(options, compared.model, ComparedToJson(compared),
+       FormatCompared(compared));
   const bool any = !compared.choices.empty() && compared.choices[0].fits;
   return any ? kExitOk : kExitDoesNotFit;
 }
@@ -242,11 +244,8 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
                    "CSV file with the columns device and usd_per_hour")
       ->excludes(runtimes);
   command->add_flag("--json", options->json, "JSON document on stdout");
-  command
-      ->add_option(
-          "--html", options->html,
-          "HTML page that compares the devices, in addition to the output")
-      ->excludes(runtimes);
+  command->add_option("--html", options->html,
+                      "HTML page of the comparison, in addition to the output");
   AnswerBy(&RunCompare, options, *command, exit_code);
 }
 

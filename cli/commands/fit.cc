@@ -125,11 +125,8 @@ void AddWhatToFit(CLI::App& command, FitCommand& fit) {
       ->expected(1);
   command.add_option("--target", fit.target,
                      "Column to fit; with --sweep: memory, latency or energy");
-  command
-      .add_option("--columns", fit.columns,
-                  "Columns that the formula may use; default: all others")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  AddList(command, "--columns", fit.columns,
+          "Columns that the formula may use; default: all others");
   AddDefaulted(command, "--held-out", fit.held_out,
                "Share of the table's rows that are held out");
   AddNamedList(command, "--method", fit.methods, surrogate::AllMethods(),

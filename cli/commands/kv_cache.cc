@@ -9,6 +9,7 @@
 
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
+#include "cli/flags/defaulted_flag.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/print/print_serving.h"
@@ -79,35 +80,22 @@ ExitCode RunKvCache(const KvCacheOptions& options) {
 
 void AddCacheFlags(CLI::App& command, KvCacheOptions& options) {
   ServingRequest& request = options.request;
-  command
-      .add_option("--context", request.context,
-                  "Tokens of a sequence, prompt and answer together")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command
-      .add_option("--kv-format", options.format,
-                  "Numbers of the cache: bf16, fp16, fp32, fp8, int8 (scales "
-                  "per token and head), nvfp4, int4 (transformers)")
-      ->capture_default_str();
-  command
-      .add_option("--block-size", request.block,
-                  "Tokens that are allocated at once; 1: no blocks")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command
-      .add_option("--tensor-parallel", request.tensor_parallel,
-                  "GPUs that share every layer")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(command, "--context", request.context,
+               "Tokens of a sequence, prompt and answer together", AboveZero());
+  AddDefaulted(command, "--kv-format", options.format,
+               "Numbers of the cache: bf16, fp16, fp32, fp8, int8 (scales "
+               "per token and head), nvfp4, int4 (transformers)");
+  AddDefaulted(command, "--block-size", request.block,
+               "Tokens that are allocated at once; 1: no blocks", AboveZero());
+  AddDefaulted(command, "--tensor-parallel", request.tensor_parallel,
+               "GPUs that share every layer", AboveZero());
 }
 
 void AddMemoryFlags(CLI::App& command, KvCacheOptions& options) {
   ServingRequest& request = options.request;
-  command
-      .add_option("--memory-utilization", request.memory_utilization,
-                  "Share of the GPU's memory that serving may use")
-      ->check(CLI::Range(0.01, 1.0))
-      ->capture_default_str();
+  AddDefaulted(command, "--memory-utilization", request.memory_utilization,
+               "Share of the GPU's memory that serving may use",
+               CLI::Range(0.01, 1.0));
   command
       .add_option("--parameters", options.parameters,
                   "Parameters of the network: 671e9; default: counted")
@@ -115,16 +103,10 @@ void AddMemoryFlags(CLI::App& command, KvCacheOptions& options) {
   command.add_option("--quantize", options.quantize,
                      "Weights of few bits, as for predict: fp8, awq:4, "
                      "gptq:4, nf4; embedding and head have 16 bits");
-  command
-      .add_option("--batched-tokens", request.batched_tokens,
-                  "Tokens of one pass, all sequences together")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command
-      .add_option("--sequences", request.sequences,
-                  "Sequences of one pass, at most")
-      ->check(AboveZero())
-      ->capture_default_str();
+  AddDefaulted(command, "--batched-tokens", request.batched_tokens,
+               "Tokens of one pass, all sequences together", AboveZero());
+  AddDefaulted(command, "--sequences", request.sequences,
+               "Sequences of one pass, at most", AboveZero());
 }
 
 }  // namespace

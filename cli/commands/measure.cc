@@ -105,15 +105,6 @@ ExitCode RunMeasure(const MeasureFlags& flags) {
   return all_ok ? kExitOk : kExitModelFailed;
 }
 
-/// A flag that takes one value or several, with commas between.
-template <typename T>
-CLI::Option* AddList(CLI::App& command, const std::string& names,
-                     std::vector<T>& values, const std::string& text) {
-  return command.add_option(names, values, text)
-      ->delimiter(',')
-      ->allow_extra_args(false);
-}
-
 void AddWhat(CLI::App& command, MeasureFlags& flags) {
   command
       .add_option("MODEL", flags.model.models,

@@ -90,12 +90,9 @@ void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
   options->device.AddTo(*command);
   command->add_flag("--count", options->count, "Print only their number");
   command->add_flag("--all", options->all, "Include layouts with free slots");
-  command
-      ->add_option("--with", options->with,
-                   "Only layouts with these profiles: 3g.20gb,1g.5gb; name a "
-                   "profile twice to require two")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  AddList(*command, "--with", options->with,
+          "Only layouts with these profiles: 3g.20gb,1g.5gb; name a profile "
+          "twice to require two");
   command->add_flag("--without-double-memory", options->without_double_memory,
                     "Leave out the 1g profile with double memory");
   command->add_flag("--media-extensions", options->layout.media_extensions,

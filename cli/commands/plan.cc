@@ -74,26 +74,21 @@ void AddModelFlags(CLI::App& command, PlanOptions& plan) {
 }
 
 void AddVolumeFlags(CLI::App& command, PlanOptions& plan) {
-  const auto add_list = [&command](const char* name, auto& values,
-                                   const char* help) {
-    return command.add_option(name, values, help)
-        ->delimiter(',')
-        ->allow_extra_args(false);
-  };
-  add_list("--shape", plan.shape, "Elements of the volume along each axis")
+  AddList(command, "--shape", plan.shape,
+          "Elements of the volume along each axis")
       ->check(SizeInList());
   command.add_option(
       "--dtype", plan.dtype,
       "Element type of the volume; default: f64, or that of --footprint");
-  add_list("--align", plan.align,
-           "Chunks of the storage; the result is a multiple of them")
+  AddList(command, "--align", plan.align,
+          "Chunks of the storage; the result is a multiple of them")
       ->check(SizeInList());
-  add_list("--halo", plan.halo,
-           "Elements that a task reads beyond its chunk on each side: one "
-           "number, or one per axis; default: the footprint's")
+  AddList(command, "--halo", plan.halo,
+          "Elements that a task reads beyond its chunk on each side: one "
+          "number, or one per axis; default: the footprint's")
       ->check(FromZero());
-  add_list("--whole", plan.whole,
-           "Axes that are not cut; default: the footprint's");
+  AddList(command, "--whole", plan.whole,
+          "Axes that are not cut; default: the footprint's");
   command
       .add_option("--array", plan.arrays,
                   "Axes of one of several arrays that are cut: --array m,k "

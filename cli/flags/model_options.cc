@@ -165,12 +165,9 @@ void ModelOptions::AddTo(CLI::App& command, bool many, bool with_loop) {
   if (!many) files->expected(1);
   AddInputFlag(command);
   if (many) {
-    command
-        .add_option("-b,--batch", batches,
-                    "Batch sizes, e.g. 8 or 1,8,32: the leading dimension "
-                    "of every input")
-        ->delimiter(',')
-        ->allow_extra_args(false)
+    AddList(command, "-b,--batch", batches,
+            "Batch sizes, e.g. 8 or 1,8,32: the leading dimension of every "
+            "input")
         ->check(AboveZero());
   }
   AddTraceFlags(command, with_loop);

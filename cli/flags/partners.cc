@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/flags/pass_flags.h"
@@ -64,226 +66,147 @@ bool RunsInTurn(const Given& given) {
          given.Is("MODEL", kAnd);
 }
 
+using Condition = std::function<bool(const Given& given)>;
+
+/// At least one of the flags is given, or none of them.
+Condition With(std::vector<std::string> flags) {
+  return [flags = std::move(flags)](const Given& given) {
+    return std::ranges::any_of(
+        flags, [&](const std::string& flag) { return given.Has(flag); });
+  };
+}
+Condition Without(std::vector<std::string> flags) {
+  return std::not_fn(With(std::move(flags)));
+}
+
+constexpr std::string_view kAllBut = "all but ";
+
 /// When flags have an effect.
 struct PartnerRow {
   /// "mig pack"; empty: every command that has the flags.
   std::string_view command;
-  enum { kFlags, kAllBut } which = kFlags;
-  std::vector<std::string_view> flags;
-  bool (*count)(const Given& given);
+  std::string_view flags;  ///< Those that are meant, or kAllBut the others.
+  Condition count;
   std::string_view why;  ///< The message if they do not.
 };
 
 const std::vector<PartnerRow>& Rows() {
   using G = const Given&;
-  constexpr auto kFlags = PartnerRow::kFlags;
-  constexpr auto kAllBut = PartnerRow::kAllBut;
   constexpr std::string_view kTraining = "needs --mode training";
   static const std::vector<PartnerRow> kPartners = {
       {"",
-       kFlags,
-       {"--optimizer", "--foreach", "--fused", "--set-to-none",
-        "--late-zero-grad", "--optimizer-in-backward", "--offload-optimizer",
-        "--offload-activations", "--loss-in-function", "--step-in-function",
-        "--accumulate", "--trainable", "--lora", "--input-grad", "--recompute",
-        "--try-trainable", "--try-lora", "--evaluate"},
-       [](G given) { return given.Trains(); },
-       kTraining},
-      {"",
-       kFlags,
-       {"--parallel"},
+       "--optimizer --foreach --fused --set-to-none --late-zero-grad "
+       "--optimizer-in-backward --offload-optimizer --offload-activations "
+       "--loss-in-function --step-in-function --accumulate --trainable --lora "
+       "--input-grad --recompute --try-trainable --try-lora --evaluate",
+       &Given::Trains, kTraining},
+      {"", "--parallel",
        [](G given) {
          const auto values = given.Values("--parallel");
          return given.Trains() || values.front().starts_with("tp:");
        },
        kTraining},
-      {"",
-       kFlags,
-       {"--runtime"},
+      {"", "--runtime",
        [](G given) {
          return given.Is("--runtime", "eager") ||
                 !(given.Has("--parallel") || given.Has("--recompute") ||
                   given.Has("--offload-activations"));
        },
        "is for one GPU, without --recompute and --offload-activations"},
-      {"",
-       kFlags,
-       {"--runtime"},
+      {"", "--runtime",
        [](G given) {
          const auto values = given.Values("--runtime");
          return !given.Trains() || (!values.front().starts_with("onnx") &&
                                     !values.front().starts_with("tensor"));
        },
        "trains in eager or compile alone"},
-      {"",
-       kFlags,
-       {"--half-weights"},
-       [](G given) { return given.Has("--autocast"); },
-       "needs --autocast"},
-      {"",
-       kFlags,
-       {"--grad", "--keep-result"},
+      {"", "--half-weights", With({"--autocast"}), "needs --autocast"},
+      {"", "--grad --keep-result",
        [](G given) {
          return !given.Trains() || given.Is("--mode", "inference");
        },
        "applies to inference; leave it out with --mode training"},
-      {"",
-       kFlags,
-       {"--link"},
-       [](G given) { return given.Has("--parallel"); },
+      {"", "--link", With({"--parallel"}),
        "applies to the GPUs of --parallel; add --parallel"},
-      {"",
-       kFlags,
-       {"--profile"},
-       [](G given) { return !given.Has("--parallel"); },
+      {"", "--profile", Without({"--parallel"}),
        "is a MIG instance, and the GPUs of --parallel use NCCL, which does not "
        "span MIG instances"},
-      {"",
-       kFlags,
-       {"--parallel", "--html"},
-       [](G given) { return !RunsInTurn(given); },
+      {"", "--parallel --html", std::not_fn(&RunsInTurn),
        "is for one step, not for --lengths, --evaluate or networks with '+'"},
-      {"",
-       kFlags,
-       {"--lengths", "--evaluate"},
+      {"", "--lengths --evaluate",
        [](G given) {
          return !given.Is("MODEL", kAnd) &&
                 !(given.Has("--lengths") && given.Has("--evaluate"));
        },
        "one of --lengths, --evaluate and networks with '+'"},
-      {"mig pack",
-       kFlags,
-       {"--parallel"},
-       [](G) { return false; },
+      {"mig pack", "--parallel", [](G) { return false; },
        "uses NCCL, which does not span MIG instances"},
-      {"",
-       kFlags,
-       {"--strict"},
-       [](G given) {
-         return given.Has("--max-latency") || given.Has("--max-energy");
-       },
+      {"", "--strict", With({"--max-latency", "--max-energy"}),
        "applies to --max-latency and --max-energy; add one of them"},
-      {"",
-       kFlags,
-       {"--timeout"},
-       [](G given) { return !given.Is("--sandbox", "off"); },
+      {"", "--timeout", [](G given) { return !given.Is("--sandbox", "off"); },
        "limits a sandbox; --sandbox off disables it"},
-      {"",
-       kFlags,
-       {"--markdown"},
-       [](G given) { return !given.Has("--json"); },
+      {"", "--markdown", Without({"--json"}),
        "conflicts with --json: only one output format is possible"},
-      {"diff",
-       kAllBut,
-       {"--modules", "--json", "--html"},
+      {"diff", "all but --modules --json --html",
        [](G given) {
          return !std::ranges::all_of(
              given.Values("MODEL"),
              [](const std::string& name) { return name.ends_with(".json"); });
        },
        "applies to predictions, and both sides are saved answers"},
-      {"finetune",
-       kFlags,
-       {"--gpus"},
-       [](G given) { return given.Has("--config"); },
+      {"finetune", "--gpus", With({"--config"}),
        "applies to --config; --parallel ddp:N or fsdp:N shares a step"},
-      {"measure",
-       kFlags,
-       {"--energy-repeats"},
-       [](G given) { return given.Has("--energy"); },
+      {"measure", "--energy-repeats", With({"--energy"}),
        "applies to energy measurements; add --energy"},
-      {"mig layouts",
-       kFlags,
-       {"--json"},
-       [](G given) { return given.Has("--count"); },
+      {"mig layouts", "--json", With({"--count"}),
        "only counts are printed as JSON; add --count"},
-      {"mig layouts",
-       kFlags,
-       {"--all", "--with"},
-       [](G given) { return !given.Has("--count"); },
+      {"mig layouts", "--all --with", Without({"--count"}),
        "selects listed layouts; --count counts all of them"},
       {"mig pack",
-       kAllBut,
-       {"--job", "--device", "--device-file", "--max-devices",
-        "--media-extensions", "--format", "--html"},
-       [](G given) { return given.Has("MODEL"); },
-       "applies to predictions; name a model"},
-      {"zoo list",
-       kFlags,
-       {"--count"},
-       [](G given) { return given.Has("--sweep"); },
+       "all but --job --device --device-file --max-devices "
+       "--media-extensions --format --html",
+       With({"MODEL"}), "applies to predictions; name a model"},
+      {"zoo list", "--count", With({"--sweep"}),
        "counts the points of a sweep; add --sweep"},
-      {"fit",
-       kAllBut,
-       {"--judge", "--target", "--json"},
-       [](G given) { return !given.Has("--judge"); },
+      {"fit", "all but --judge --target --json", Without({"--judge"}),
        "applies to fitting; --judge fits nothing"},
       {"fit",
-       kAllBut,
-       {"--judge", "--target", "--columns", "--method", "--held-out", "--seed",
-        "--population", "--generations", "--out", "--json"},
-       [](G given) { return given.Has("--sweep"); },
-       "applies to a sweep; add --sweep"},
-      {"fit",
-       kFlags,
-       {"--columns", "--held-out"},
-       [](G given) { return !given.Has("--sweep"); },
+       "all but --judge --target --columns --method --held-out --seed "
+       "--population --generations --out --json",
+       With({"--sweep"}), "applies to a sweep; add --sweep"},
+      {"fit", "--columns --held-out", Without({"--sweep"}),
        "applies to a table; with --sweep use --points and --checks"},
-      {"fit",
-       kFlags,
-       {"--population", "--generations"},
+      {"fit", "--population --generations",
        [](G given) {
          return !given.Has("--method") || given.Is("--method", "symbolic");
        },
        "applies to the search for formulas; add --method symbolic"},
-      {"plan",
-       kFlags,
-       {"--axes", "--runs", "--deadline", "--seed", "--note", "--out"},
-       [](G given) { return given.Has("--run"); },
+      {"plan", "--axes --runs --deadline --seed --note --out", With({"--run"}),
        "applies to learning a footprint; add --run"},
-      {"plan",
-       kFlags,
-       {"--memory", "--margin", "--align"},
+      {"plan", "--memory --margin --align",
        [](G given) { return !given.Has("--run") || given.Has("--shape"); },
        "sets what must fit; --run alone learns a footprint; add --shape"},
-      {"plan",
-       kFlags,
-       {"--dtype", "--halo", "--whole", "--array", "--align"},
-       [](G given) { return given.Has("--shape") || given.Has("--run"); },
+      {"plan", "--dtype --halo --whole --array --align",
+       With({"--shape", "--run"}),
        "applies to the chunks of a volume; add --shape"},
       {"plan",
-       kAllBut,
-       {"--memory", "--margin", "--json", "--shape", "--dtype", "--align",
-        "--halo", "--whole", "--array", "--footprint", "--run", "--axes",
-        "--runs", "--deadline", "--seed", "--note", "--out"},
-       [](G given) { return !given.Has("--shape") && !given.Has("--run"); },
-       "applies to models; this plans no model"},
-      {"plan",
-       kFlags,
-       {"WHAT"},
-       [](G given) { return !given.Has("--footprint"); },
+       "all but --memory --margin --json --shape --dtype --align --halo "
+       "--whole --array --footprint --run --axes --runs --deadline --seed "
+       "--note --out",
+       Without({"--shape", "--run"}), "applies to models; this plans no model"},
+      {"plan", "WHAT", Without({"--footprint"}),
        "names an algorithm; --footprint names one already"},
-      {"plan",
-       kFlags,
-       {"--batch"},
-       [](G given) { return !given.Is("--axis", "batch"); },
+      {"plan", "--batch", [](G given) { return !given.Is("--axis", "batch"); },
        "fixes the batch while another axis grows; --axis is batch"},
-      {"calibrate",
-       kFlags,
-       {"--seed"},
-       [](G given) { return given.Has("--checks") || given.Has("--random"); },
+      {"calibrate", "--seed", With({"--checks", "--random"}),
        "applies to --checks and --random; add one of them"},
-      {"dataset split",
-       kFlags,
-       {"--family"},
+      {"dataset split", "--family",
        [](G given) { return given.Is("--kind", "family"); },
        "applies to --kind family; add it"},
       {"train",
-       kAllBut,
-       {"--resume", "--epochs", "--patience", "--dataset", "--threads",
-        "--cache-mib", "--worker-timeout"},
-       [](G given) { return !given.Has("--resume"); },
-       "is stored in the run that --resume continues"},
+       "all but --resume --epochs --patience --dataset --threads --cache-mib "
+       "--worker-timeout",
+       Without({"--resume"}), "is stored in the run that --resume continues"},
   };
   return kPartners;
 }
@@ -291,11 +214,13 @@ const std::vector<PartnerRow>& Rows() {
 /// Words of the flags of `row` that were given to `command`.
 std::vector<std::string> WordsOf(const PartnerRow& row,
                                  const CLI::App& command) {
+  const bool all_but = row.flags.starts_with(kAllBut);
+  const std::string listed = fmt::format(" {} ", row.flags);
   std::vector<std::string> words;
   for (const CLI::Option* option : command.get_options()) {
     const bool is_listed =
-        std::ranges::count(row.flags, option->get_name()) > 0;
-    const bool all_but = row.which == PartnerRow::kAllBut;
+        listed.find(fmt::format(" {} ", option->get_name())) !=
+        std::string::npos;
     if (all_but && option->get_positional()) continue;
     if (is_listed != all_but && Given::IsGiven(*option)) {
       words.push_back(Given::WordsOf(*option));

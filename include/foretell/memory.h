@@ -22,16 +22,9 @@ inline constexpr std::int64_t kUnlimitedBytes =
 
 /// The CUDA streams on which a step allocates. The allocator gives a cached
 /// block only to the stream that its segment was taken for. FSDP gathers
-/// parameters and scatters gradients on streams of their own. kGather2 and
-/// kGather3 are the same stream as kGather, for gathers in turn: FSDP 1 frees a
-/// block that then waits for the stream that read it (record_stream).
-enum class Stream : std::uint8_t {
-  kCompute,
-  kGather,
-  kGather2,
-  kGather3,
-  kScatter
-};
+/// parameters and scatters gradients on streams of their own, and FSDP 1
+/// converts shards on another.
+enum class Stream : std::uint8_t { kCompute, kConvert, kGather, kScatter };
 inline constexpr int kNumStreams = static_cast<int>(Stream::kScatter) + 1;
 
 /// Where ONNX Runtime puts an allocation; every other allocator ignores it.
@@ -43,17 +36,19 @@ enum class AllocationPlace : std::uint8_t {
 
 /// One request to a caching allocator, or the release of an earlier one.
 struct AllocationEvent {
-  enum class Kind : std::uint8_t { kAllocate, kFree };
+  /// kDrop: no longer allocated, but its block serves nothing before the kFree
+  /// that follows, since another stream still reads it (record_stream).
+  enum class Kind : std::uint8_t { kAllocate, kFree, kDrop };
   Kind kind = Kind::kAllocate;
   /// Names the allocation; may be used again once it has been freed.
   std::int64_t id = 0;
-  /// Requested bytes, >= 0; ignored by kFree. Zero bytes occupy nothing.
+  /// Requested bytes, >= 0; ignored by others. Zero bytes occupy nothing.
   std::int64_t bytes = 0;
   /// A kAllocate that is dropped together with its kFree if it does not fit,
   /// for cuDNN's workspaces: PyTorch then uses another algorithm.
   bool optional = false;
-  Stream stream = Stream::kCompute;                ///< Ignored by kFree.
-  AllocationPlace place = AllocationPlace::kPool;  ///< Ignored by kFree.
+  Stream stream = Stream::kCompute;                ///< Of kAllocate.
+  AllocationPlace place = AllocationPlace::kPool;  ///< Of kAllocate.
 };
 
 /// Settings of ONNX Runtime's arena.

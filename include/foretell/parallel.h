@@ -50,6 +50,9 @@ struct ParallelSpec {
   std::string blocks = {};
   /// kTensor: the embedding table and the head are split by words.
   bool vocabulary = false;
+  /// kTensor: norms and what else lies between layers run on tokens of a GPU's
+  /// own, SequenceParallel.
+  bool sequence = false;
   /// kFsdp, kFsdp1: what is trained is sharded in FP32 and gathered in its own
   /// type: MixedPrecision(param_dtype) around parameters in FP32, as
   /// accelerate's mixed_precision has it.
@@ -66,6 +69,10 @@ struct ParallelSpec {
   /// kFsdp, kFsdp1: shards, their gradients and states lie on the host, which
   /// runs the optimizer: CPUOffloadPolicy, CPUOffload(offload_params=True).
   bool cpu_offload = false;
+  /// kZero2, kFsdp, kFsdp1: of several batches only the last one's backward
+  /// pass exchanges gradients, those before keep them whole: no_sync(),
+  /// set_requires_gradient_sync(False). kDdp and kZero1 always do.
+  bool no_sync = false;
   PipelineSchedule schedule = PipelineSchedule::k1F1B;  ///< kPipeline.
   int stages_per_gpu = 1;  ///< At least 2 for kInterleaved, else 1.
   /// kPipeline: parts of a batch; 0: as many as GPUs.

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 DEVICE = "a100-sxm4-40gb"
 ALL_DEVICES = "all"
+EAGER = "eager"
 
 
 class Comparison(Sequence[Prediction]):
-    """Predictions, models before devices before batches. `rows` are for
-    `pandas.DataFrame`."""
+    """Predictions, models before devices before runtimes before batches. `rows` are
+    for `pandas.DataFrame`."""
 
     def __init__(self, predictions: list[Prediction]) -> None:
         self._predictions = predictions
@@ -42,8 +43,13 @@ class Comparison(Sequence[Prediction]):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """model, device, batch, memory_mib, memory_high_mib, latency_ms,
-        samples_per_s, energy_j and mig_profile of every prediction."""
-        return [_row(one) for one in self._predictions]
+        samples_per_s, energy_j and mig_profile of every prediction; where runtimes are
+        compared also runtime and speed_up, how much faster than "eager" it is (None
+        without "eager")."""
+        eager = {_step(one): one.latency.ms for one in self._predictions
+                 if _runtime(one) == EAGER}
+        return [{**_row(one), **_against_eager(one, eager)}
+                for one in self._predictions]
 
     def priced(self, usd_per_hour: Mapping[str, float]) -> list[dict[str, Any]]:
         """The rows with usd_per_hour and usd_per_thousand_batches, by prices of your
@@ -75,6 +81,24 @@ def _by_price(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return (not row["fits"], price is None, price or 0, row["latency_ms"])
 
 
+def _runtime(p: Prediction) -> str | None:
+    """None where the runtime was not asked for."""
+    return p._options.get("runtime")
+
+
+def _step(p: Prediction) -> tuple[Any, ...]:
+    return (id(p._opened), p.device, p.batch)
+
+
+def _against_eager(p: Prediction,
+                  eager: Mapping[tuple[Any, ...], float]) -> dict[str, Any]:
+    runtime = _runtime(p)
+    if runtime is None:
+        return {}
+    ms = eager.get(_step(p))
+    return {"runtime": runtime, "speed_up": None if ms is None else ms / p.latency.ms}
+
+
 def _row(p: Prediction) -> dict[str, Any]:
     return {
         "model": p.model, "device": p.device, "batch": p.batch,
@@ -104,22 +128,45 @@ def _answers(opened: Opened, options: Mapping[str, Any]) -> list[Prediction]:
     return [prediction(result, opened, options) for result in document["results"]]
 
 
+def _in_runtimes(opened: Opened, options: Mapping[str, Any],
+                 runtimes: Union[str, Sequence[str], None]) -> list[Prediction]:
+    """Raises the first Error where no runtime answers."""
+    if runtimes is None:
+        return _answers(opened, options)
+    predictions: list[Prediction] = []
+    refused: list[Error] = []
+    for runtime in _named(runtimes):
+        try:
+            predictions += _answers(opened, {**options, "runtime": runtime})
+        except Error as error:
+            refused.append(error)
+    if refused and not predictions:
+        raise refused[0]
+    for error in refused:
+        warn(f"left out: {error}")
+    return predictions
+
+
 @with_options(OPTIONS)
 def compare(models: Union[Model, Sequence[Model]], inputs: Any = None, *,
             batches: Union[int, Sequence[int], None] = None,
             devices: Union[str, Sequence[str]] = DEVICE,
+            runtimes: Union[str, Sequence[str], None] = None,
             **options: Unpack[Options]) -> Comparison:
-    """Predicts every model at every batch on every device; devices="all" are those
-    that `foretell devices` lists.
+    """Predicts every model at every batch on every device in every runtime;
+    devices="all" are those that `foretell devices` lists.
 
-    Modules share `inputs`; paths and names of the zoo need `batches`. The other
-    options are those of predict. Every model is exported once.
+    Modules share `inputs`; paths and names of the zoo need `batches`. A runtime has its
+    options behind it: ["eager", "compile", "tensorrt,int8"]. The other options are
+    those of predict. Every model is exported once.
 
     Raises Error where a model cannot be answered at all on a device, or no device is
-    known; single batches that fail and unknown devices among known ones are warnings.
+    known; single batches that fail, unknown devices among known ones, and runtimes
+    that cannot run a model which another one runs are warnings.
     """
     inputs, found = asked(inputs, options)
-    for one, several in (("device", "devices"), ("batch", "batches")):
+    for one, several in (("device", "devices"), ("batch", "batches"),
+                         ("runtime", "runtimes")):
         if found.get(one) is not None:
             raise Error(f"{one}={found[one]!r}: compare takes {several}")
     found["batch"] = batches
@@ -134,7 +181,7 @@ def compare(models: Union[Model, Sequence[Model]], inputs: Any = None, *,
             if name in unknown:
                 continue
             try:
-                predictions += _answers(opened, {**found, "device": name})
+                predictions += _in_runtimes(opened, {**found, "device": name}, runtimes)
             except Error as error:
                 if error.code != "not_found" or "device" not in str(error):
                     raise

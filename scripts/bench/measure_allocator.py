@@ -2,6 +2,7 @@
 """The truth of PyTorch's caching allocator, for many training runs.
 
     measure_allocator.py --workers 4 --seconds 170 --out allocator.jsonl.gz
+    measure_allocator.py --suite finetuning --workers 6 --out tune.jsonl.gz
     measure_allocator.py --device cpu --tiny --out builds.jsonl
 
 Stock PyTorch, nothing of foretell. The parent imports the libraries without
@@ -29,6 +30,14 @@ Row, beside the case's fields under "case":
   allocator_settings   as the allocator reports them
   nvml         this process by NVML, the device's use, and the processes seen,
                after context, model, and at the end; null where not available
+  streams      of the segments of each stream, the default one first:
+               [count, bytes, bytes in use] at the end
+  trace        where the case asks for it: the last step's "events", each
+               [action, bytes, number of the address, stream, number of the
+               frames, microseconds], the "frames", innermost first, and the
+               segments "before" it: [bytes, stream, [[in use, bytes], ...]]
+  collectives  "fake" where a process group that moves nothing stands for the
+               others: its collectives end at once
   neighbours   cases running at its start: a row with oom or retries that had
                neighbours says nothing; such oom is tried again alone at the end
 The first row is the environment ("kind": "environment").
@@ -60,6 +69,7 @@ os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "4")
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import allocator_cases  # noqa: E402
+import finetuning_cases  # noqa: E402
 
 STAT_KEYS = {
     "allocated": "allocated_bytes.all.current",
@@ -75,9 +85,11 @@ FIELDS = list(STAT_KEYS)
 PEAKS = [name for name in FIELDS if name.startswith("peak_")]
 LIBRARIES = ("torch", "timm", "transformers", "peft", "torchvision",
              "accelerate", "pynvml")
+FINETUNING_LIBRARIES = ("bitsandbytes", "torchao", "trl", "datasets")
 CASE_SECONDS = {"eager": 40, "compile": 150}
 HOST_THREADS = 4
 GRACE_SECONDS = 1
+TRACE_EVENTS, TRACE_FRAMES = 200000, 3
 PR_SET_PDEATHSIG = 1
 CUDA_NOT_INITIALIZED = 3
 
@@ -159,7 +171,17 @@ def autocast(case, device):
     return torch.autocast(device, dtype=types[case["precision"]])
 
 
-class Training:
+class Steps:
+    """Runs steps of its own, between two calls of the measurement."""
+
+    def run(self, steps, start_step, end_step):
+        for _ in range(steps):
+            start_step()
+            self.step()
+            end_step()
+
+
+class Training(Steps):
     """One training step after another; `mark` is told each phase's end."""
 
     def __init__(self, case, work, device, mark):
@@ -168,10 +190,13 @@ class Training:
         self.device, self.mark = device, mark
         self.parameters = [p for p in work.module.parameters()
                            if p.requires_grad]
-        self.optimizer = make_optimizer(case, self.parameters)
+        self.optimizer = self.new_optimizer()
         scaled = case["precision"] == "fp16_autocast"
         self.scaler = torch.amp.GradScaler(device) if scaled else None
         self.kept = None
+
+    def new_optimizer(self):
+        return make_optimizer(self.case, self.parameters)
 
     def zero_grad(self, when):
         if self.case["zero_grad"] == when:
@@ -225,7 +250,7 @@ class Training:
         yield "kept", [self.kept]
 
 
-class Inference:
+class Inference(Steps):
     """One run after another under inference_mode."""
 
     def __init__(self, case, work, device, mark):
@@ -276,6 +301,8 @@ def storage_kinds(work, run):
 
 
 def parts(tensor):
+    if hasattr(tensor, "to_local"):
+        return [tensor.to_local()]
     if not tensor.is_sparse:
         return [tensor]
     return [tensor._indices(), tensor._values()]
@@ -298,8 +325,13 @@ def snapshot_fields(work, run):
         kinds[kind] += size
     snapshot = torch.cuda.memory._snapshot()
     pools, sizes, others = {}, {}, collections.Counter()
+    streams = {0: [0, 0, 0]}
     for segment in snapshot["segments"]:
         pool = segment["segment_type"]
+        found = streams.setdefault(segment["stream"], [0, 0, 0])
+        found[0] += 1
+        found[1] += segment["total_size"]
+        found[2] += segment["allocated_size"]
         if segment.get("is_expandable"):
             pool += " expandable"
         count, total = pools.get(pool, (0, 0))
@@ -323,7 +355,54 @@ def snapshot_fields(work, run):
             others.items(), key=lambda item: -int(item[0].split("/")[0]))),
         "cublas_workspaces": before - torch.cuda.memory_allocated(),
         "allocator_settings": snapshot.get("allocator_settings"),
+        "streams": list(streams.values()),
     }
+
+
+class Numbers(dict):
+    """Numbers things in the order in which they first come."""
+
+    def __missing__(self, key):
+        return self.setdefault(key, len(self))
+
+
+def start_trace():
+    """Records the allocator's events; what is there before them."""
+    import torch
+    torch.cuda.memory._record_memory_history(
+        "all", context="all", stacks="python", max_entries=TRACE_EVENTS)
+    return torch.cuda.memory._snapshot()["segments"]
+
+
+def end_trace(before):
+    """The field "trace" of a row."""
+    import torch
+    events = torch.cuda.memory._snapshot()["device_traces"][
+        torch.cuda.current_device()]
+    torch.cuda.memory._record_memory_history(None)
+    addresses, streams, frames = Numbers(), Numbers({0: 0}), Numbers()
+    segments = []
+    for segment in before:
+        start, blocks = segment["address"], []
+        for block in segment["blocks"]:
+            in_use = block["state"].startswith("active")
+            blocks.append([int(in_use), block["size"], addresses[start]])
+            start += block["size"]
+        segments.append([segment["total_size"], streams[segment["stream"]],
+                         blocks])
+    reduced = [[
+        event["action"], event["size"], addresses[event.get("addr", 0)],
+        streams[event.get("stream", 0)],
+        frames[innermost(event.get("frames", []))],
+        event.get("time_us", 0)] for event in events]
+    return {"before": segments, "events": reduced, "frames": list(frames)}
+
+
+def innermost(stack):
+    """The innermost frames as text; none in the autograd engine's threads."""
+    return " < ".join(
+        f"{os.path.basename(f['filename'])}:{f['line']} {f['name']}"
+        for f in stack[:TRACE_FRAMES])
 
 
 def start_device(case, device):
@@ -343,19 +422,32 @@ def start_device(case, device):
     torch.manual_seed(1)
 
 
+def builders(case):
+    """The module that builds and runs the cases of this suite."""
+    return importlib.import_module(
+        "finetuning_models" if "loop" in case else "allocator_models")
+
+
+def runner(case, models):
+    """The class that runs the steps of `case`."""
+    if "loop" in case:
+        return models.runner(case)
+    return Training if case["mode"] == "training" else Inference
+
+
 def measure(case, device, tiny, row):
     """Runs `case` and fills `row` as it goes; raises what the case raises."""
     import torch
-    import allocator_models
+    models = builders(case)
     row["reached"] = "context"
-    case = allocator_models.shrink(case) if tiny else case
+    case = models.shrink(case) if tiny else case
     start_device(case, device)
     meter = Meter(device)
     row["context"] = meter.stats()
     row["nvml"] = {"context": meter.device_memory()}
 
     row["reached"] = "model"
-    work = allocator_models.build(case, device)
+    work = models.build(case, device)
     gc.collect()
     if device == "cuda":
         torch.cuda.empty_cache()
@@ -375,22 +467,32 @@ def measure(case, device, tiny, row):
         phases.append([name, *meter.stats()])
         meter.reset()
 
-    cls = Training if case["mode"] == "training" else Inference
-    run = cls(case, work, device, mark)
+    run = runner(case, models)(case, work, device, mark)
     row["inputs"] = meter.stats()
     row["steps"] = []
     steps = 1 if tiny else case["steps"]
-    for index in range(steps):
-        row["reached"] = f"step {index + 1}"
+    traced = device == "cuda" and case.get("trace")
+    begin = before = None
+
+    def start_step():
+        nonlocal begin, before, phases
+        row["reached"] = f"step {len(row['steps']) + 1}"
         phases = []
         row["steps"].append(phases)
+        if traced and len(row["steps"]) == steps:
+            before = start_trace()
         meter.reset()
         begin = time.perf_counter()
-        run.step()
+
+    def end_step():
         sync(device)
         row.setdefault("step_seconds", []).append(
             round(time.perf_counter() - begin, 4))
         phases.append(["end", *meter.stats()])
+        if before is not None:
+            row["trace"] = end_trace(before)
+
+    run.run(steps, start_step, end_step)
     row["reached"] = "snapshot"
     work.module = eager
     row["nvml"]["end"] = meter.device_memory()
@@ -431,16 +533,40 @@ def run_case(case, device, tiny):
 # --- the parent -------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def capability_by_nvml():
+    """Answers what bitsandbytes asks on import without initialising CUDA."""
+    import torch
+    original = torch.cuda.get_device_capability
+
+    def ask(device=None):
+        import pynvml
+        pynvml.nvmlInit()
+        return tuple(pynvml.nvmlDeviceGetCudaComputeCapability(
+            pynvml.nvmlDeviceGetHandleByIndex(0)))
+
+    torch.cuda.get_device_capability = ask
+    try:
+        yield
+    finally:
+        torch.cuda.get_device_capability = original
+
+
 def import_libraries(cases):
     """Imports what the cases need; each library's version or None."""
-    versions = {}
-    for name in LIBRARIES:
-        try:
-            module = importlib.import_module(name)
-            versions[name] = getattr(module, "__version__", "present")
-        except Exception as error:
-            versions[name] = None
-            print(f"{name}: {error}", file=sys.stderr)
+    versions, names = {}, list(LIBRARIES)
+    if any("loop" in case for case in cases):
+        names += FINETUNING_LIBRARIES
+    with capability_by_nvml():
+        for name in names:
+            try:
+                module = importlib.import_module(name)
+                versions[name] = getattr(module, "__version__", "present")
+            except Exception as error:
+                versions[name] = None
+                print(f"{name}: {error}", file=sys.stderr)
+        if any("loop" in case for case in cases):
+            importlib.import_module("finetuning_models").preload(versions)
     # Lazy modules of transformers: imported once here, not in each child.
     for case in cases:
         if case["source"] == "transformers" and versions["transformers"]:
@@ -548,8 +674,8 @@ class Fresh:
     def __init__(self, options, key):
         self.connection, theirs = multiprocessing.Pipe(duplex=False)
         command = [sys.executable, os.path.abspath(__file__), "--device",
-                   options.device, "--case", key, "--pipe",
-                   str(theirs.fileno())]
+                   options.device, "--suite", options.suite, "--case", key,
+                   "--pipe", str(theirs.fileno())]
         command += ["--tiny"] if options.tiny else []
         self.process = subprocess.Popen(
             command, pass_fds=[theirs.fileno()], stdout=subprocess.DEVNULL,
@@ -674,6 +800,13 @@ PROBE = allocator_cases.case(
                                  activation="ReLU"))
 
 
+# name -> (what is run, what is run with --compile)
+SUITES = {
+    "training": (allocator_cases.eager_cases, allocator_cases.compiled_cases),
+    "finetuning": (finetuning_cases.all_cases, list),
+}
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
@@ -686,6 +819,8 @@ def parse():
                         help="skip the cases that these files hold as ok")
     parser.add_argument("--only", default="",
                         help="regular expression that ids must contain")
+    parser.add_argument("--suite", default="training", choices=SUITES,
+                        help="the list of cases")
     parser.add_argument("--compile", action="store_true",
                         help="also torch.compile, after the eager cases")
     parser.add_argument("--tiny", action="store_true",
@@ -699,8 +834,7 @@ def parse():
 
 def main():
     options = parse()
-    eager = allocator_cases.eager_cases()
-    compiled = allocator_cases.compiled_cases()
+    eager, compiled = (cases() for cases in SUITES[options.suite])
     if options.case:
         case = dict(eager + compiled)[options.case]
         row = run_case(case, options.device, options.tiny)

@@ -3,12 +3,14 @@
 
     measure_kernels.py --seconds 120 --out kernels.jsonl.gz
     measure_kernels.py --suite kinds --seconds 300 --out kinds.jsonl.gz
+    measure_kernels.py --suite drawn --seconds 150 --out drawn.jsonl.gz
     measure_kernels.py --device cpu --tiny --out dry.jsonl
 
 Stock PyTorch, nothing of foretell. The suite "layers": convolutions (contiguous
 and channels_last; bf16, fp32 with and without TF32), attention, batch norm and
 layer norm. The suite "kinds": operators of every kind, at common and at awkward
-extents (operator_cases.py). Each forward and backward, with the defaults of
+extents (operator_cases.py); "drawn": operators at extents drawn at random
+(drawn_cases.py). Each forward and backward, with the defaults of
 PyTorch: no search by cuDNN; TF32 in convolutions alone, but for the precisions
 "tf32" (in products, too) and "fp32_no_tf32" (nowhere).
 
@@ -27,8 +29,9 @@ The first row is the environment. Then one row per operator and pass:
 
 Calls are told apart on the device's timeline by a spin kernel between them, so
 that one run of the profiler serves many. The order is fixed and pseudo-random:
-any prefix is a fair sample. `--lock FILE` is held while the device is used and
-released after every operator, for programs that share the device.
+any prefix is a fair sample. Rows are appended at once, a gzip member for each
+operator, so a kill loses nothing. `--lock FILE` is held while the device is used
+and released after every operator, for programs that share the device.
 """
 import argparse
 import collections
@@ -48,7 +51,11 @@ import torch
 from torch.nn import functional
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import drawn_cases  # noqa: E402
 import operator_cases  # noqa: E402
+
+SUITES = {"layers": sys.modules[__name__], "kinds": operator_cases,
+          "drawn": drawn_cases}
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16,
           "fp32": torch.float32, "tf32": torch.float32,
@@ -145,7 +152,7 @@ class Calls:
         if hasattr(self, op):
             self.forward, self.backward = getattr(self, op)(shape, options)
         else:
-            self.forward, self.backward = operator_cases.build(row, self)
+            self.forward, self.backward = drawn_cases.build(row, self)
 
     def random(self, *shape, dtype=None):
         x = torch.randn(*shape, device=self.device).to(dtype or self.dtype)
@@ -378,8 +385,6 @@ def rows_of(row, options):
 def shrink(row):
     """`row` at a toy extent, for a try on a CPU."""
     op, shape, precision, layout, how = row
-    if not hasattr(Calls, op):
-        return operator_cases.shrink(row)
     if op == "convolution":
         shape = [1, shape[1], min(shape[2], 16), min(shape[3], 16)]
     elif op == "attention":
@@ -414,8 +419,7 @@ def parse():
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--suite", default="layers",
-                        choices=["layers", "kinds"])
+    parser.add_argument("--suite", default="layers", choices=sorted(SUITES))
     parser.add_argument("--only", default="", help="operators, by comma")
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--lock", help="a file to lock around device work")
@@ -424,33 +428,42 @@ def parse():
     return parser.parse_args()
 
 
+def append(path, rows):
+    """Adds lines to `path`; a .gz gets a member of its own."""
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(path, "at") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def measure(row, options, counts):
+    """Runs one operator and appends its rows."""
+    results = rows_of(row, options)
+    append(options.out, results)
+    for result in results:
+        counts[result["status"]] += 1
+        if result["status"] == "error" and counts["error"] < 20:
+            print(json.dumps(result), file=sys.stderr)
+
+
 def main():
     options = parse()
-    opener = gzip.open if options.out.endswith(".gz") else open
     lock = open(options.lock, "w") if options.lock else None
     deadline = time.time() + options.seconds
     counts = collections.Counter()
-    suite = operator_cases if options.suite == "kinds" else sys.modules[__name__]
+    suite = SUITES[options.suite]
     chosen = [row for row in suite.operators()
               if not options.only or row[0] in options.only.split(",")]
     index = options.skip
     torch.manual_seed(1)
-    with opener(options.out, "at") as out:
+    with locked(lock):
+        append(options.out, [environment()])
+    while index < len(chosen) and time.time() < deadline:
+        row = suite.shrink(chosen[index]) if options.tiny else chosen[index]
+        index += 1
         with locked(lock):
-            out.write(json.dumps(environment()) + "\n")
-        while index < len(chosen) and time.time() < deadline:
-            row = shrink(chosen[index]) if options.tiny else chosen[index]
-            index += 1
-            with locked(lock):
-                for result in rows_of(row, options):
-                    out.write(json.dumps(result) + "\n")
-                    counts[result["status"]] += 1
-                    if result["status"] == "error" and counts["error"] < 20:
-                        print(json.dumps(result), file=sys.stderr)
-            if index % 50 == 0:
-                out.flush()
-                if options.device == "cuda":
-                    torch.cuda.empty_cache()
+            measure(row, options, counts)
+        if index % 50 == 0 and options.device == "cuda":
+            torch.cuda.empty_cache()
     print(f"{dict(counts)}, next --skip {index} of {len(chosen)}")
 
 

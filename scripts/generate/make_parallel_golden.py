@@ -16,13 +16,15 @@ on CPUs Adam's counter of steps is a tensor too, which on GPUs it is not. What G
 allocates within a gathering or a scattering, copies of the whole, does not count
 towards `peak`: NCCL makes none.
 
-`live_bytes.csv` has the figures, `blocks.graph`, `gated.graph`, `language.graph`,
+`live_bytes.csv` has the figures, `blocks.graph`, of several batches `blocks.2.graph` and
+`blocks.3.graph`, `gated.graph`, `language.graph`,
 `tied.graph`, `placed.graph` and `mlp.graph` the same steps of one process, as foretell
 traces them on the CPU, whose kernels take memory of their own: the gradient of a batch
 norm makes its result twice.
 """
 
 import argparse
+import contextlib
 import csv
 import gc
 import os
@@ -36,12 +38,14 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+from torch.distributed.fsdp import (
+    FullyShardedDataParallel, MixedPrecisionPolicy, fully_shard)
 from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 from torch.distributed.optim import ZeroRedundancyOptimizer
-from torch.distributed.tensor import DTensor, Replicate
+from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.distributed.tensor.parallel import (
-    ColwiseParallel, RowwiseParallel, parallelize_module)
+    ColwiseParallel, PrepareModuleInput, PrepareModuleOutput, RowwiseParallel,
+    SequenceParallel, parallelize_module)
 from torch.profiler import ProfilerActivity, profile, record_function
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -56,12 +60,16 @@ MARK, EXCHANGE = "foretell: ", "exchange"
 GPUS = (2, 4)
 PLANS = ("ddp:{}", "ddp:{},bucket-view", "zero1:{}", "zero2:{}", "fsdp:{}", "tp:{}",
          "tp:{},vocabulary")
+SEQUENCES = ("tp:{},sp", "tp:{},vocabulary,sp")
 # foretell splits a flat parameter row by row: as large as an even part for two.
 FLAT = ("fsdp1:2",)
 # Groups of two with all shards each, of four processes.
 GROUPS = ("hsdp:2x2",)
-# Plans whose steps add up the gradients of several batches, too.
+# Plans whose steps add up the gradients of several batches, too; under the second ones
+# only the last batch exchanges gradients, DDP's always.
 ADDED, BATCHES = ("zero2:2", "fsdp:2", "fsdp1:2"), (2,)
+HELD, HELD_BATCHES = ("ddp:2", "ddp:2,bucket-view", "zero2:2,no-sync", "fsdp:2,no-sync",
+                      "fsdp:2,no-sync,reduce=bf16", "fsdp1:2,no-sync"), (2, 3)
 
 
 class Block(nn.Module):
@@ -121,6 +129,57 @@ class GatedBlock(nn.Module):
         return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
 
 
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        for name in ("q", "k", "v", "out"):
+            setattr(self, name, nn.Linear(width, width, bias=False))
+
+    def forward(self, x):
+        batch, tokens, _ = x.shape
+        q, k, v = (layer(x).view(batch, tokens, self.heads, -1).transpose(1, 2)
+                   for layer in (self.q, self.k, self.v))
+        scores = (q @ k.transpose(-2, -1)).softmax(-1)
+        return self.out((scores @ v).transpose(1, 2).reshape(batch, tokens, -1))
+
+
+class Gate(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.gate = nn.Linear(width, 3 * width, bias=False)
+        self.up = nn.Linear(width, 3 * width, bias=False)
+        self.down = nn.Linear(3 * width, width, bias=False)
+
+    def forward(self, x):
+        return self.down(nn.functional.silu(self.gate(x)) * self.up(x))
+
+
+class ModularBlock(nn.Module):
+    """A block of modules, each of which gathers the tokens for all its layers."""
+
+    COLUMNS = ("attention.q", "attention.k", "attention.v", "unit.gate", "unit.up")
+    ROWS = ("attention.out", "unit.down")
+    GATHERING = ("attention", "unit")
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1, self.norm2 = nn.RMSNorm(width), nn.RMSNorm(width)
+        self.attention, self.unit = Attention(width, heads), Gate(width)
+
+    @property
+    def heads(self):
+        return self.attention.heads
+
+    @heads.setter
+    def heads(self, count):
+        self.attention.heads = count
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.unit(self.norm2(x))
+
+
 class PlacedBlock(Block):
     """A block with a table of relative positions by heads, as Swin's."""
 
@@ -170,6 +229,10 @@ class Gated(Blocks):
     BLOCK = GatedBlock
 
 
+class Modular(Blocks):
+    BLOCK = ModularBlock
+
+
 class Placed(Blocks):
     BLOCK = PlacedBlock
 
@@ -215,17 +278,43 @@ class Mlp(nn.Module):
 
 
 #: Networks by name, and the plans that are wanted of them.
-NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT + GROUPS), "gated": (Gated, PLANS[-2:-1]),
-            "language": (Language, PLANS[-1:]), "tied": (Tied, PLANS[-1:]),
+NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT + GROUPS + SEQUENCES[:1]), "gated": (Gated, PLANS[-2:-1]),
+            "modular": (Modular, SEQUENCES[:1]),
+            "language": (Language, PLANS[-1:] + SEQUENCES[1:]), "tied": (Tied, PLANS[-1:]),
             "placed": (Placed, PLANS[-2:-1]),
             "mlp": (Mlp, PLANS[:-2])}
 
 
-def shard(network, mesh, reshard):
+def shard(network, mesh, reshard, policy):
     for module in network.units():
-        fully_shard(module, mesh=mesh, reshard_after_forward=reshard)
+        fully_shard(module, mesh=mesh, reshard_after_forward=reshard, mp_policy=policy)
     # As fully_shard itself has it: the root keeps its parameters.
-    fully_shard(network, mesh=mesh, reshard_after_forward=False)
+    fully_shard(network, mesh=mesh, reshard_after_forward=False, mp_policy=policy)
+    return network
+
+
+def share_sequences(network, mesh, vocabulary):
+    """Norms on tokens of their own: layers by columns gather them all, results of layers
+    by rows are scattered. Without the vocabulary, the embedding and the head are whole
+    everywhere."""
+    mine, everything = Shard(1), Replicate()
+    gathers = {"input_layouts": mine, "desired_input_layouts": everything}
+    for block in network.units():
+        modules = getattr(block, "GATHERING", ())
+        given = everything if modules else mine
+        plan = {name: PrepareModuleInput(**gathers) for name in modules}
+        plan |= {name: ColwiseParallel(input_layouts=given) for name in block.COLUMNS}
+        plan |= {name: RowwiseParallel(output_layouts=mine) for name in block.ROWS}
+        plan |= {name: SequenceParallel() for name in ("norm1", "norm2")}
+        parallelize_module(block, mesh, plan)
+        block.heads //= mesh.size()
+    ends = {"embedding": RowwiseParallel(input_layouts=everything, output_layouts=mine),
+            "head": ColwiseParallel(input_layouts=mine, output_layouts=everything)}
+    if not vocabulary:
+        ends = {"embedding": PrepareModuleOutput(
+                    output_layouts=everything, desired_output_layouts=mine),
+                "head": PrepareModuleInput(**gathers, use_local_output=True)}
+    parallelize_module(network, mesh, {"norm": SequenceParallel(), **ends})
     return network
 
 
@@ -272,15 +361,20 @@ def prepare(network, plan, mesh):
     """The network under the plan, and its optimizer."""
     settings = {"lr": 0.01, "momentum": 0.9, "foreach": True}
     kind = plan.partition(":")[0]
+    policy = MixedPrecisionPolicy(
+        reduce_dtype=torch.bfloat16 if plan.endswith("reduce=bf16") else None)
     if kind in ("ddp", "zero1"):
         network = nn.parallel.DistributedDataParallel(
             network, gradient_as_bucket_view=plan.endswith("bucket-view"))
     elif kind in ("zero2", "fsdp", "hsdp"):
-        network = shard(network, mesh, kind != "zero2")
+        network = shard(network, mesh, kind != "zero2", policy)
     elif kind == "fsdp1":
         network = FullyShardedDataParallel(
             network, auto_wrap_policy=ModuleWrapPolicy({Block}),
             device_id=torch.device("cpu"))
+    elif kind == "tp" and plan.endswith("sp"):
+        network = share_sequences(network, mesh, "vocabulary" in plan)
+        return network, Optimizers(network.parameters(), **settings)
     elif kind == "tp":
         network = share_layers(network, mesh, plan.endswith("vocabulary"))
         return network, Optimizers(network.parameters(), **settings)
@@ -295,6 +389,16 @@ def mark(what):
         pass
 
 
+def holds_gradients(network, plan, is_last):
+    """The context of a batch whose gradients are exchanged with the last one's."""
+    if "no-sync" not in plan and not plan.startswith("ddp"):
+        return contextlib.nullcontext()
+    if plan.startswith(("fsdp:", "zero2:")):
+        network.set_requires_gradient_sync(is_last)
+        return contextlib.nullcontext()
+    return contextlib.nullcontext() if is_last else network.no_sync()
+
+
 def take_steps(make, plan, batches, mesh):
     network = make()
     x = network.example()
@@ -304,11 +408,12 @@ def take_steps(make, plan, batches, mesh):
         mark("begin")
         optimizer.zero_grad()
         mark("standing")
-        for _ in range(batches):
-            out = network(x)
-            loss = out.mean()
-            mark("forward")
-            loss.backward()
+        for batch in range(batches):
+            with holds_gradients(network, plan, batch + 1 == batches):
+                out = network(x)
+                loss = out.mean()
+                mark("forward")
+                loss.backward()
             del loss
             mark("backward")
         optimizer.step()
@@ -396,6 +501,9 @@ def work(rank, gpus, port, path):
             for plan in (one.format(gpus) for one in alone + plans)
             if plan not in FLAT + GROUPS or (plan in FLAT) == (gpus == GPUS[0])
             for batches in (1, *(BATCHES if plan in ADDED and name == "blocks" else ()))]
+    rows += [{"network": "blocks", "plan": plan, "batches": batches,
+              **least(Blocks, plan, batches, mesh)}
+             for plan in (HELD if gpus == GPUS[0] else ()) for batches in HELD_BATCHES]
     if rank == 0:
         write(path, rows)
     dist.destroy_process_group()
@@ -415,13 +523,17 @@ def graph_of(model, *flags):
 
 
 def write_graphs(out):
-    for name in ("blocks", "gated", "language", "tied", "placed"):
+    for name in ("blocks", "gated", "modular", "language", "tied", "placed"):
         network = NETWORKS[name][0]()
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, f"{name}.pt")
             torch.jit.trace(network, network.example()).save(str(path))
-            text = graph_of(path, "--input", "i64[4,12]")
-        (out / f"{name}.graph").write_text(text.replace(str(path), path.name, 1))
+            for batches in (1, *(HELD_BATCHES if name == "blocks" else ())):
+                text = graph_of(path, "--input", "i64[4,12]", "--accumulate",
+                                str(batches))
+                number = f".{batches}" if batches > 1 else ""
+                (out / f"{name}{number}.graph").write_text(
+                    text.replace(str(path), path.name, 1))
     (out / "mlp.graph").write_text(graph_of(
         "zoo:mlp?inputs=512&hidden=1024,1024,1024&batch_norm=true", "--batch", "8"))
 

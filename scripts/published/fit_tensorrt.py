@@ -10,8 +10,8 @@ configuration are left out. A factor is fitted to the median of a configuration,
 absolute errors of logarithms: one by generation of GPU, one each for INT8, sparse weights
 and networks with convolutions in groups. Prints in Markdown the error in percent by model
 and by GPU, first of the fit to all and then of a fit without it, and the factors that
-hold 90 % of the rows of GPUs left out (kEngine of src/answer/interval_width.cc). --write replaces the factors of
-data/tensorrt.json.
+hold 90 % of the rows of GPUs left out (kEngine of src/answer/interval_width.cc).
+--write replaces the factors of data/tensorrt.json. score_mlperf.py judges them.
 """
 
 import argparse

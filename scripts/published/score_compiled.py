@@ -22,6 +22,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import compiled_scores  # noqa: E402
 import foretell  # noqa: E402
 import published  # noqa: E402
 
@@ -53,16 +54,6 @@ def latency(model, size, batch, device, runtime):
                                 foretell.MODEL_FAILED))
     cells = [row["latency_ms"] for row in csv.DictReader(text.splitlines())]
     return float(cells[0]) if cells and cells[0] else None
-
-
-def line(pairs):
-    """`pairs`: (predicted, measured) speed-up and latencies of each row."""
-    errors = [[p[i] / m[i] - 1 for p, m in pairs] for i in (0, 1)]
-    speedups = [(p[0] / p[1], m[0] / m[1]) for p, m in pairs]
-    errors.append([p / m - 1 for p, m in speedups])
-    right = sum((p > 1) == (m > 1) for p, m in speedups) / len(speedups)
-    cells = " | ".join(published.error_cells(each) for each in errors)
-    return f"{len(pairs)} | {cells} | {100 * right:.0f}"
 
 
 def chosen(truths, zoo, files, count):
@@ -98,15 +89,13 @@ def main():
                                       for runtime in ("eager", "compile")]
                 if not forecast or None in forecast:
                     continue
-                pairs[device].append((forecast, truth))
+                pairs[device].append(compiled_scores.Pair(tuple(forecast), truth))
                 if options.by_network:
                     print(key[0], device, *(f"{p / m:.2f}" for p, m in
                                             zip(forecast, truth)), flush=True)
-    print("| device | rows | eager: median | mean | signed | compiled: median | mean "
-          "| signed | speed-up: median | mean | signed | right side |\n"
-          "|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print(compiled_scores.head("device"))
     for device, group in sorted(pairs.items()):
-        print(f"| {device} | {line(group)} |")
+        print(compiled_scores.line(device, pairs=group))
 
 
 if __name__ == "__main__":

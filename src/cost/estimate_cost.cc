@@ -1,19 +1,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string_view>
-#include <utility>
 
 #include "foretell/cost.h"
-#include "src/cost/host_time.h"
+#include "src/cost/dispatch.h"
 #include "src/cost/kernel_launches.h"
 #include "src/cost/kernel_time.h"
 #include "src/cost/launched_step.h"
 #include "src/cost/machine.h"
 #include "src/cost/power.h"
-#include "src/cost/runtime_dispatch.h"
 #include "src/cost/timelines.h"
-#include "src/kernels/constants.h"
 #include "src/kernels/kernels.h"
 
 // Latency and energy of one eager step: the kernels that it launches, on two
@@ -45,47 +41,8 @@ using cost::KernelTime;
 using cost::Machine;
 using cost::Timelines;
 
-/// CPU time of recording an operator for the backward pass: in the forward pass
-/// of training, and of inference in grad mode. In C++, whatever the caller;
-/// median over the operators of data/hosts/reference.json, on CPU tensors.
-constexpr double kRecordingUs = 0.55;
-/// CPU time per tensor of a multi-tensor optimizer operator.
-constexpr double kDispatchPerOptimizerTensorUs = 0.2;
-/// CPU time of every kernel of an operator after its first: called from C++,
-/// inside the operator. Judgement. Whatever calls the operator, one that is
-/// launched over and over costs no more: published steps of timm's lambda
-/// networks under PyTorch 2.9 leave 3.1 to 3.8 us for each of 55,000 launches.
-constexpr double kFurtherKernelUs = 4;
-/// CPU time of a kernel of Triton that Python launches in an autograd function,
-/// as Liger's smallest published rows show: 0.10 to 0.14 ms each, with hosts of
-/// A100s and H100s.
-constexpr double kTritonUs = 40;
-constexpr std::string_view kTritonNames = "liger::";
 constexpr double kUsPerMs = 1e3;
 constexpr double kUsPerS = 1e6;
-
-/// Until the first kernel of a node is queued.
-double DispatchUs(const OperatorGraph& graph, const Node& node,
-                  const CostOptions& options) {
-  if (node.FindAttribute(kSavedAttribute) != nullptr) return 0;
-  double us = node.target.starts_with(kTritonNames)
-                  ? kTritonUs
-                  : cost::DispatchUs(node.kind);
-  if (node.kind == OpKind::kOptimizerUpdate) {
-    us +=
-        kDispatchPerOptimizerTensorUs * static_cast<double>(node.inputs.size());
-  }
-  const GraphInfo& info = graph.info();
-  const bool records = info.grad_mode || (info.mode == Mode::kTraining &&
-                                          node.phase == Phase::kForward);
-  return options.host_factor *
-         (us * DispatchScale(options.run.host) + (records ? kRecordingUs : 0));
-}
-
-cost::KernelDispatch FurtherDispatch(const CostOptions& options) {
-  const double us = options.host_factor * kFurtherKernelUs;
-  return {.other_us = us * DispatchScale(options.run.host), .repeat_us = us};
-}
 
 /// Microseconds of a node's kernels by what bounds them.
 struct BoundTimes {
@@ -125,9 +82,8 @@ double AddKernel(const Kernel& kernel, const Machine& machine, NodeCost& node,
   return us;
 }
 
-/// `first_us` is the CPU time until the first kernel is queued.
-NodeCost CostOfNode(std::span<const Kernel> kernels, double first_us,
-                    const cost::KernelDispatch& further,
+NodeCost CostOfNode(std::span<const Kernel> kernels,
+                    const cost::NodeDispatch& dispatch,
                     const Machine& machine) {
   NodeCost result;
   BoundTimes bounds;
@@ -137,8 +93,9 @@ NodeCost CostOfNode(std::span<const Kernel> kernels, double first_us,
     gpu_us.push_back(AddKernel(kernel, machine, result, bounds));
   }
   result.bound = bounds.Largest();
-  result.dispatch_us = first_us + further.Us(kernels);
-  result.launches = cost::LaunchesOf(kernels, gpu_us, first_us, further);
+  result.dispatch_us = dispatch.first_us + dispatch.further.Us(kernels);
+  result.launches =
+      cost::LaunchesOf(kernels, gpu_us, dispatch.first_us, dispatch.further);
   return result;
 }
 
@@ -206,13 +163,12 @@ CostEstimate EstimateOn(const cost::LaunchedStep& step, Machine machine,
   for (const cost::LinkUse& use : step.links) {
     if (links.IsMain(use)) result.sent_bytes += use.bytes;
   }
-  result.nodes.reserve(step.dispatch_us.size());
-  Timelines timelines(step.dispatch_us.size());
-  for (NodeId id = 0; id < std::ssize(step.dispatch_us); ++id) {
+  result.nodes.reserve(step.dispatch.size());
+  Timelines timelines(step.dispatch.size());
+  for (NodeId id = 0; id < std::ssize(step.dispatch); ++id) {
     const auto index = static_cast<std::size_t>(id);
-    result.nodes.push_back(CostOfNode(TakeKernelsOf(id, rest),
-                                      step.dispatch_us[index], step.further,
-                                      machine));
+    result.nodes.push_back(
+        CostOfNode(TakeKernelsOf(id, rest), step.dispatch[index], machine));
     NodeCost& node = result.nodes.back();
     if (!step.links.empty()) {
       const cost::LinkUse& use = step.links[index];
@@ -241,21 +197,10 @@ CostEstimate EstimateThrottled(const cost::LaunchedStep& step,
 
 cost::LaunchedStep cost::LaunchStep(const OperatorGraph& graph,
                                     const CostOptions& options) {
-  LaunchedStep step{.kernels = ExpandKernels(graph, options.run),
-                    .dispatch_us = {},
-                    .further = FurtherDispatch(options),
-                    .links = LinkUses(graph),
-                    .engine = EngineTraitsOf(graph)};
-  const std::vector<bool> varying = VaryingValues(graph);
-  for (const Node& node : graph.nodes()) {
-    step.dispatch_us.push_back(
-        IsConstantTable(graph, node, varying)
-            ? 0
-            : foretell::DispatchUs(graph, node, options));
-  }
-  step.dispatch_us =
-      RuntimeDispatchUs(graph, options, std::move(step.dispatch_us));
-  return step;
+  return {.kernels = ExpandKernels(graph, options.run),
+          .dispatch = DispatchOf(graph, options),
+          .links = LinkUses(graph),
+          .engine = EngineTraitsOf(graph)};
 }
 
 CostEstimate cost::EstimateAtFullClock(const LaunchedStep& step,

@@ -1,7 +1,10 @@
 #include "src/cost/float_convolution.h"
 
+#include <cmath>
+
 #include "src/cost/gemm.h"
 #include "src/cost/roofline.h"
+#include "src/cost/tensor_convolution.h"
 
 // Convolutions on FP32 lanes, which f32 uses on GPUs before Ampere, as cuDNN's
 // kernels compute them: the implicit product in tiles of their own (gemm.cc),
@@ -33,6 +36,17 @@ double PassShare(const Kernel& kernel) {
   return kernel.stride > 1 ? kStridedInputGradientShare : kInputGradientShare;
 }
 
+/// Stems on Hopper (RunsOnLanes), in tiles of 32 channels, of which a few reach
+/// less (KernelBench).
+double HopperStemUs(const Kernel& kernel, double flops_per_us) {
+  constexpr double kTile = 32, kStartDepth = 20, kShare = 0.44,
+                   kNarrowShare = 0.38;
+  const double tiles = std::ceil(Real(kernel.n) / kTile);
+  const double flops =
+      2 * Real(kernel.m) * tiles * kTile * (Real(kernel.k) + kStartDepth);
+  return flops / (flops_per_us * (tiles > 1 ? kShare : kNarrowShare));
+}
+
 }  // namespace
 
 double ChannelShare(const Kernel& kernel) {
@@ -46,6 +60,9 @@ double ChannelShare(const Kernel& kernel) {
 double FloatConvolutionUs(const Kernel& kernel, const Machine& machine) {
   const GemmShape shape = {Real(kernel.batch), Real(kernel.m), Real(kernel.n),
                            Real(kernel.k)};
+  if (RunsOnLanes(kernel, machine)) {
+    return HopperStemUs(kernel, machine.FlopsPerUs(Precision::kFp32));
+  }
   return GemmUs(shape, MatrixUnit::kSimtConvolution,
                 PeakFlopsPerUs(kernel, machine), machine) /
          (PassShare(kernel) * ChannelShare(kernel));

@@ -101,6 +101,10 @@ constexpr Tile kSimtConvolutionTiles[] = {
     {128, 32, 0.65},  {32, 128, 0.65},
 };
 
+/// Of Hopper's FP32 lanes (kinds.jsonl.gz): xmma kernels of images as they lie.
+constexpr Tile kHopperSimtConvolutionTiles[] = {
+    {256, 64, 0.65}, {128, 32, 0.45}, {32, 32, 0.27}};
+
 /// Kernels of a unit.
 struct Library {
   std::span<const Tile> tiles;
@@ -149,6 +153,9 @@ Library LibraryOf(MatrixUnit unit, const GemmShape& shape, double flops_per_us,
       if (shape.batch > 1) return {kSimtBatchTiles, 16, 0};
       return {kSimtTiles, 16, 0};
     case MatrixUnit::kSimtConvolution:
+      if (machine.HasNewerTensorCores()) {
+        return {kHopperSimtConvolutionTiles, 256, 35};
+      }
       return {kSimtConvolutionTiles, 256, 12};
   }
   return {};

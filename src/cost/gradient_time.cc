@@ -8,6 +8,7 @@
 
 #include "src/core/units.h"
 #include "src/cost/roofline.h"
+#include "src/cost/thread_loops.h"
 
 // Backward operators of PyTorch (aten/src/ATen/native/cuda). Which threads and
 // blocks they launch is read off its source, 2.11, and off an H100's launches;
@@ -198,13 +199,13 @@ double BatchNormGradientUs(const Kernel& kernel, const Machine& machine) {
 /// Along another dimension than the last: a thread for each neighbour goes over
 /// its elements twice, as in the forward pass.
 double SpatialGradientUs(const Kernel& kernel, const Machine& machine) {
-  constexpr double kThreads = 1024, kStepCycles = 1031, kElementCycles = 1.25,
-                   kShare = 0.55;
+  constexpr double kStepCycles = 1031, kElementCycles = 1.25, kShare = 0.55;
   const double elements = Real(kernel.rows) * Real(kernel.row_elements);
+  const SpatialBlocks blocks = SpatialBlocksOf(kernel);
   return std::max({BytesUs(Real(kernel.Bytes()), kShare, machine),
                    SharedUs(elements * kElementCycles, machine),
-                   WavesUs(std::ceil(Real(kernel.rows) / kThreads), kThreads,
-                           Real(kernel.row_elements) * kStepCycles, machine)});
+                   WavesUs(blocks.count, blocks.threads,
+                           blocks.steps * kStepCycles, machine)});
 }
 
 /// A warp has a row of up to 1,024 elements, a block a longer one, which it

@@ -9,8 +9,10 @@
 #include "src/cost/float_convolution.h"
 #include "src/cost/gemm.h"
 #include "src/cost/gradient_time.h"
+#include "src/cost/grouped_convolution.h"
 #include "src/cost/roofline.h"
 #include "src/cost/row_passes.h"
+#include "src/cost/strided_gradient.h"
 #include "src/cost/tensor_convolution.h"
 #include "src/cost/thread_loops.h"
 #include "src/cost/winograd.h"
@@ -57,6 +59,9 @@ constexpr double kGeneratedShare = 0.93;
 /// Of batch norms with the statistics of the batch; without, they move bytes as
 /// element-wise kernels do.
 constexpr double kTrainingNormShare = 0.75;
+
+/// Of convolutions that run as products for each image, as they lie.
+constexpr double kImageProductShare = 0.84;
 
 struct ClassCost {
   KernelClass kernel_class;
@@ -152,6 +157,14 @@ GemmShape ShapeOf(const Kernel& kernel, const Machine& machine) {
           .divides = is_weights && machine.HasTf32Units()};
 }
 
+/// Gradients of plain convolutions through a stride were not compared with
+/// older versions of cuDNN.
+bool TakesStrides(const Kernel& kernel, const Machine& machine) {
+  return kernel.groups > 0 && machine.HasTf32Units() &&
+         GoesThroughStride(kernel) &&
+         (kernel.pass == ProductPass::kForward || HasNewCudnn(kernel, machine));
+}
+
 /// Time of the product; a kernel whose sizes are unknown runs at the peak.
 double ProductUs(const Kernel& kernel, double at_peak_us,
                  const Machine& machine) {
@@ -165,11 +178,20 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
   }
   GemmShape shape = ShapeOf(kernel, machine);
   if (!(shape.Macs() > 0)) return at_peak_us;
+  if (HasPaddedGroups(kernel, machine) && !GoesThroughStride(kernel)) {
+    return GroupedConvolutionUs(kernel, machine);
+  }
   if (IsAttention(kernel.kernel_class)) {
     return at_peak_us / AttentionEfficiency(kernel, machine);
   }
   const bool on_lanes = ArithmeticOf(kernel, machine) == Precision::kFp32;
-  if (on_lanes && kernel.groups > 0) return FloatConvolutionUs(kernel, machine);
+  if (kernel.groups > 0 && (on_lanes || RunsOnLanes(kernel, machine))) {
+    return FloatConvolutionUs(kernel, machine);
+  }
+  if (TakesStrides(kernel, machine)) {
+    return std::max(StridedGradientUs(kernel, machine),
+                    DirectLoopUs(kernel, machine));
+  }
   const MatrixUnit unit = on_lanes            ? MatrixUnit::kSimt
                           : kernel.groups > 0 ? MatrixUnit::kTensorConvolution
                                               : MatrixUnit::kTensorCore;
@@ -182,8 +204,11 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
              : us;
 }
 
-double BandwidthShare(const Kernel& kernel) {
+double BandwidthShare(const Kernel& kernel, const Machine& machine) {
   if (kernel.loop == ElementLoop::kGenerated) return kGeneratedShare;
+  if (kernel.groups > 0 && IsBatchedProduct(kernel, machine)) {
+    return kImageProductShare;
+  }
   const bool is_pool = kernel.kernel_class == KernelClass::kAveragePool;
   if (is_pool && kernel.channels_last) return kChannelsLastPoolShare;
   if (kernel.kernel_class == KernelClass::kBatchNorm && kernel.variant) {
@@ -200,7 +225,8 @@ double TrafficUs(const Kernel& kernel, const Machine& machine) {
   const double bytes = Real(kernel.Bytes()) + RereadBytes(kernel, machine);
   return RowStartsUs(kernel, machine) +
          bytes / machine.bytes_per_us /
-             (BandwidthShare(kernel) * RowAlignmentShare(kernel, machine));
+             (BandwidthShare(kernel, machine) *
+              RowAlignmentShare(kernel, machine));
 }
 
 /// Uses Winograd's algorithm where it is possible and faster.

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "foretell/cost.h"
+#include "src/cost/dispatch.h"
 #include "src/cost/engine_factor.h"
-#include "src/cost/kernel_launches.h"
 #include "src/cost/link.h"
 #include "src/kernels/kernels.h"
 
@@ -14,10 +14,8 @@ namespace foretell::cost {
 /// The device-independent part of a step: computed once, estimated on a device
 /// and each of its slices.
 struct LaunchedStep {
-  std::vector<Kernel> kernels;  ///< ExpandKernels: node after node.
-  /// CPU time of each node until its first kernel is queued.
-  std::vector<double> dispatch_us;
-  KernelDispatch further;                   ///< CPU time of every other kernel.
+  std::vector<Kernel> kernels;              ///< ExpandKernels: node after node.
+  std::vector<NodeDispatch> dispatch;       ///< By node.
   std::vector<LinkUse> links;               ///< By node; empty: one GPU.
   std::optional<EngineTraits> engine = {};  ///< EngineTraitsOf.
 };

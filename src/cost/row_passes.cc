@@ -1,8 +1,10 @@
 #include "src/cost/row_passes.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "src/core/units.h"
+#include "src/cost/roofline.h"
 
 // Kernels that go over a row more than once: a layer norm for its statistics
 // and then to normalise, a softmax for the largest element, the sum and the
@@ -26,6 +28,10 @@ constexpr double kWarpRow = 1024;
 /// Of a multiprocessor for a row of a layer norm: an A100 normalises at most
 /// 250 rows per microsecond, however short they are.
 constexpr double kRowStartCycles = 250;
+/// Of rows of f32 that leave most threads of a block idle, on an H100
+/// (kinds.jsonl.gz).
+constexpr double kHopperRowStartCycles = 350;
+constexpr std::int64_t kShortRow = 128;
 constexpr std::int64_t kVectorElements = 4;
 constexpr double kUnalignedShare = 0.78;
 
@@ -76,7 +82,11 @@ double RowStartsUs(const Kernel& kernel, const Machine& machine) {
   const std::int64_t row_bytes = kernel.inner_extent * kernel.element_bytes_in;
   if (RowKernelOf(kernel) != &kLayerNorm || row_bytes == 0) return 0;
   const double rows = Real(kernel.bytes_in) / Real(row_bytes);
-  return rows * kRowStartCycles / machine.CyclesPerUs() / machine.sms;
+  const bool is_slow = machine.HasNewerTensorCores() &&
+                       kernel.inner_extent <= kShortRow &&
+                       kernel.element_bytes_in > kHalfElementBytes;
+  return rows * (is_slow ? kHopperRowStartCycles : kRowStartCycles) /
+         machine.CyclesPerUs() / machine.sms;
 }
 
 double RowAlignmentShare(const Kernel& kernel, const Machine& machine) {

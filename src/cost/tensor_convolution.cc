@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "src/cost/roofline.h"
+#include "src/cost/strided_gradient.h"
 #include "src/device/compute_capability.h"
 #include "src/graph/convolution.h"
 
@@ -56,7 +57,7 @@ constexpr double kHalfConversionShare = 0.62;
 
 constexpr double kStemShare = 0.77;
 constexpr double kLargeStemShare = 0.4;
-constexpr double kNewLargeStemShare = 0.2;
+constexpr double kHopperLargeStemShare = 0.2;
 constexpr double kNewGroupedShare = 0.75;
 constexpr double kNewHalfGroupedShare = 0.58;
 constexpr double kNewWeightGradientShare = 0.42;
@@ -65,8 +66,12 @@ constexpr double kVolumeStemShare = 0.5;
 constexpr double kHalfStemShare = 0.5;
 constexpr std::int64_t kMostVolumeStemChannels = 8;
 constexpr double kStemPadding = 4;
-/// Fitted to FP32 lanes (float_convolution.cc); an H100's rows agree.
-constexpr double kStridedShare = 0.55;
+constexpr std::int64_t kMostMaskedTaps = 32;
+/// KernelBench's windows of 35 and 45 elements on an H100, 105 on an A100.
+constexpr double kLookedUpShare = 0.65;
+/// The first that multiplies images as they lie where the window is of one
+/// element (cuDNN 9.1).
+constexpr TorchVersion kMultipliesImages = {.major = 2, .minor = 4};
 
 bool IsHalf(const Kernel& kernel, const Machine& machine) {
   return kernel.element_bytes_in == kHalfElementBytes &&
@@ -79,30 +84,10 @@ bool CopiesHalfImages(const Machine& machine) {
   return capability == device::kAmpereData || capability >= device::kHopper;
 }
 
-/// Elements of the window; of a gradient of the input or weight as well, which
-/// sums over other channels.
-std::int64_t TapsOf(const Kernel& kernel) {
-  const std::int64_t in = kernel.channels_in / kernel.groups;
-  const std::int64_t out = kernel.channels_out / kernel.groups;
-  switch (kernel.pass) {
-    case ProductPass::kInputGradient:
-      return kernel.k / std::max<std::int64_t>(1, out);
-    case ProductPass::kWeightGradient:
-      return kernel.n / std::max<std::int64_t>(1, in);
-    case ProductPass::kForward:
-      break;
-  }
-  return kernel.k / std::max<std::int64_t>(1, in);
-}
-
 /// Whether the window is of one element and steps over none.
 bool IsProduct(const Kernel& kernel) {
-  return TapsOf(kernel) == 1 && kernel.stride == 1 &&
+  return kernel.taps == 1 && kernel.stride == 1 &&
          kernel.kernel_class != KernelClass::kTransposedConvolution;
-}
-
-bool HasNewCudnn(const Kernel& kernel, const Machine& machine) {
-  return machine.HasNewerTensorCores() && kernel.torch >= kNewCudnn;
 }
 
 /// Kernels with Hopper's instruction have no stride; products of TF32 are
@@ -113,16 +98,11 @@ bool HasNewKernels(const Kernel& kernel, const Machine& machine) {
          (is_half || !IsProduct(kernel));
 }
 
-/// Share that convolutions in groups reach with cuDNN 9.19.
+/// Share that convolutions in groups of many channels reach with cuDNN 9.19.
 double GroupedShare(const Kernel& kernel, const Machine& machine) {
   if (kernel.groups <= 1 || !HasNewCudnn(kernel, machine)) return 1;
   return kernel.element_bytes_in == kHalfElementBytes ? kNewHalfGroupedShare
                                                       : kNewGroupedShare;
-}
-
-bool IsVolume(const Kernel& kernel) {
-  return kernel.window_height * kernel.window_width * kernel.channels_in <
-         kernel.k * kernel.groups;
 }
 
 /// Whether few channels hold a product back.
@@ -140,22 +120,27 @@ double StemShare(const Kernel& kernel, const Machine& machine) {
   if (!IsStem(kernel) || (is_half && !HasNewCudnn(kernel, machine))) return 1;
   const double padded =
       std::ceil(Real(kernel.channels_in) / kStemPadding) * kStemPadding;
-  const double share = IsVolume(kernel) ? kVolumeStemShare
-                       : kernel.window_width > kLargestStemWindow
-                           ? (HasNewCudnn(kernel, machine) ? kNewLargeStemShare
-                                                           : kLargeStemShare)
-                           : kStemShare;
+  const double share =
+      IsVolume(kernel) ? kVolumeStemShare
+      : kernel.window_width > kLargestStemWindow
+          ? (machine.HasNewerTensorCores() ? kHopperLargeStemShare
+                                           : kLargeStemShare)
+          : kStemShare;
   return Real(kernel.channels_in) / padded * share *
          (is_half ? kHalfStemShare : 1);
 }
 
-/// Share that a transposed convolution with a stride reaches; its gradients are
-/// those of a plain one.
-double StridedShare(const Kernel& kernel) {
-  const bool is_strided =
-      kernel.kernel_class == KernelClass::kTransposedConvolution &&
-      kernel.stride > 1 && kernel.pass == ProductPass::kForward;
-  return is_strided ? kStridedShare : 1;
+/// Share of kernels that look each element of the window up, as cuDNN's before
+/// 9.19 do where a mask of 32 bits does not hold it.
+double WindowShare(const Kernel& kernel, const Machine& machine) {
+  const bool is_transposed =
+      kernel.kernel_class == KernelClass::kTransposedConvolution;
+  const bool is_looked_up = kernel.taps > kMostMaskedTaps &&
+                            kernel.groups == 1 &&
+                            !(is_transposed && machine.HasNewerTensorCores()) &&
+                            kernel.element_bytes_in != kHalfElementBytes &&
+                            !HasNewCudnn(kernel, machine) && !IsStem(kernel);
+  return is_looked_up ? kLookedUpShare : 1;
 }
 
 /// Share that the gradient of a weight reaches of the rate of others: in TF32
@@ -170,12 +155,11 @@ double WeightGradientShare(const Kernel& kernel, const Machine& machine) {
 /// Share of the images that are copied.
 double CopiedShare(const Kernel& kernel, const Machine& machine) {
   if (kernel.groups == 0 || kernel.channels_last ||
-      !UsesTensorCores(kernel, machine)) {
+      !UsesTensorCores(kernel, machine) || RunsOnLanes(kernel, machine) ||
+      IsBatchedProduct(kernel, machine)) {
     return 0;
   }
-  if (HasNewCudnn(kernel, machine)) {
-    return IsBatchedProduct(kernel, machine) ? 0 : 1;
-  }
+  if (HasNewCudnn(kernel, machine) || GoesThroughStride(kernel)) return 1;
   const bool is_image = kernel.channels_in <= kMostStemChannels &&
                         kernel.pass == ProductPass::kForward;
   if (is_image && !IsVolume(kernel)) return 0;
@@ -185,10 +169,29 @@ double CopiedShare(const Kernel& kernel, const Machine& machine) {
 
 }  // namespace
 
+bool HasNewCudnn(const Kernel& kernel, const Machine& machine) {
+  return machine.HasNewerTensorCores() && kernel.torch >= kNewCudnn;
+}
+
+bool IsVolume(const Kernel& kernel) {
+  return kernel.window_height * kernel.window_width < kernel.taps;
+}
+
+bool RunsOnLanes(const Kernel& kernel, const Machine& machine) {
+  return machine.HasNewerTensorCores() && IsVolume(kernel) &&
+         kernel.kernel_class == KernelClass::kStemConvolution &&
+         kernel.pass == ProductPass::kForward && kernel.stride == 1 &&
+         kernel.element_bytes_in != kHalfElementBytes;
+}
+
 bool IsBatchedProduct(const Kernel& kernel, const Machine& machine) {
   constexpr std::int64_t kVectorBytes = 16;
-  return HasNewCudnn(kernel, machine) && IsProduct(kernel) &&
-         !kernel.channels_last && kernel.groups == 1 && kernel.positions > 0 &&
+  const bool multiplies_images =
+      HasNewCudnn(kernel, machine) ||
+      (machine.HasNewerTensorCores() && kernel.torch >= kMultipliesImages &&
+       kernel.element_bytes_in != kHalfElementBytes);
+  return multiplies_images && IsProduct(kernel) && !kernel.channels_last &&
+         kernel.groups == 1 && kernel.positions > 0 &&
          kernel.positions * kernel.element_bytes_in % kVectorBytes == 0;
 }
 
@@ -200,8 +203,8 @@ double InstructionShare(const Kernel& kernel, const Machine& machine) {
 
 double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
   if (ArithmeticOf(kernel, machine) == Precision::kTf32) {
-    return kTf32Share * StemShare(kernel, machine) * StridedShare(kernel) *
-           WeightGradientShare(kernel, machine) *
+    return kTf32Share * StemShare(kernel, machine) *
+           WindowShare(kernel, machine) * WeightGradientShare(kernel, machine) *
            GroupedShare(kernel, machine) * InstructionShare(kernel, machine);
   }
   const bool is_direct = kernel.channels_last && IsHalf(kernel, machine);
@@ -211,7 +214,7 @@ double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
   const double share = !is_direct        ? kHalfShare
                        : has_wide_groups ? kWideGroupsShare
                                          : kChannelsLastShare;
-  return share * StemShare(kernel, machine) * StridedShare(kernel) *
+  return share * StemShare(kernel, machine) * WindowShare(kernel, machine) *
          GroupedShare(kernel, machine) * InstructionShare(kernel, machine);
 }
 

@@ -152,9 +152,16 @@ double ElementLoopUs(const Kernel& kernel, const Machine& machine) {
 }
 
 /// A block of 128 threads has a row of a layer norm and takes 4 elements per
-/// thread and step; both of its passes.
+/// thread and step; both of its passes. Rows that are no vectors have a kernel
+/// of their own for their moments, by a block of 512 threads
+/// (RowwiseMomentsCUDAKernel).
 double LayerNormUs(const Kernel& kernel, const Machine& machine) {
-  constexpr double kThreads = 128, kVector = 4, kStepCycles = 2050;
+  constexpr double kThreads = 128, kVector = 4, kStepCycles = 2050,
+                   kMomentsStart = 4100, kMomentsCycles = 815;
+  if (kernel.row_elements % static_cast<std::int64_t>(kVector) != 0) {
+    return BlocksUs(Real(kernel.rows), kBlockThreads,
+                    kMomentsStart + StepsOf(kernel) * kMomentsCycles, machine);
+  }
   const double steps =
       std::ceil(Real(kernel.row_elements) / (kThreads * kVector));
   return BlocksUs(Real(kernel.rows), kThreads, steps * kStepCycles, machine);
@@ -200,22 +207,24 @@ double PlanesUs(const Kernel& kernel, const Machine& machine) {
          (machine.CyclesPerUs() * machine.sms);
 }
 
-/// Softmax along another dimension than the last: a thread for each neighbour,
-/// which goes over its elements three times
-/// (SpatialSoftMax_getBlockSize in aten/src/ATen/native/cuda/SoftMax.cu).
+/// Softmax along another dimension than the last goes over its elements three
+/// times. Blocks of few threads wait for memory alone; where blocks fill the
+/// GPU, the registers of theirs leave room for one of 1,024 threads.
 double SpatialSoftmaxUs(const Kernel& kernel, const Machine& machine) {
-  constexpr double kMostThreads = 1024, kShared = 64, kStepCycles = 2420;
-  const double step = Real(kernel.row_step);
-  const double length = Real(kernel.row_elements);
-  const double neighbours = std::min(step, kMostThreads);
-  double shares = 1;
-  if (neighbours <= kShared && length >= kShared) {
-    while (neighbours * shares <= kMostThreads && shares <= length) shares *= 2;
-    shares /= 2;
-  }
-  const double blocks = Real(kernel.rows) / step * std::ceil(step / neighbours);
-  return BlocksUs(blocks, neighbours * shares,
-                  std::ceil(length / shares) * kStepCycles, machine);
+  constexpr double kStepCycles = 2420, kFewThreads = 256, kFewStepCycles = 1300;
+  constexpr double kLongRow = 32, kElementCycles = 1.5, kLongCycles = 2.6,
+                   kHalfCycles = 1.4, kLongHalfCycles = 1.75;
+  const SpatialBlocks blocks = SpatialBlocksOf(kernel);
+  const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
+  const bool is_long = Real(kernel.row_elements) >= kLongRow;
+  const double each = is_half ? (is_long ? kLongHalfCycles : kHalfCycles)
+                              : (is_long ? kLongCycles : kElementCycles);
+  const double elements = Real(kernel.rows) * Real(kernel.row_elements);
+  const double step =
+      blocks.threads < kFewThreads ? kFewStepCycles : kStepCycles;
+  return std::max(
+      ThreadsUs(elements, 0, {each, 0}, machine),
+      BlocksUs(blocks.count, blocks.threads, blocks.steps * step, machine));
 }
 
 /// Softmax along the last dimension. Up to 1,024 elements, rounded up to a
@@ -303,6 +312,21 @@ double SumUs(const Kernel& kernel, const Machine& machine) {
 
 }  // namespace
 
+SpatialBlocks SpatialBlocksOf(const Kernel& kernel) {
+  constexpr double kMostThreads = 1024, kShared = 64;
+  const double step = Real(kernel.row_step);
+  const double length = Real(kernel.row_elements);
+  const double neighbours = std::min(step, kMostThreads);
+  double shares = 1;
+  if (neighbours <= kShared && length >= kShared) {
+    while (neighbours * shares <= kMostThreads && shares <= length) shares *= 2;
+    shares /= 2;
+  }
+  return {.count = Real(kernel.rows) / step * std::ceil(step / neighbours),
+          .threads = neighbours * shares,
+          .steps = std::ceil(length / shares)};
+}
+
 double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us) {
   if (kernel.loop != ElementLoop::kNone) return ElementLoopUs(kernel, machine);
   const bool has_rows = kernel.rows > 0 && kernel.row_elements > 0;
@@ -338,7 +362,8 @@ double DirectLoopUs(const Kernel& kernel, const Machine& machine) {
   constexpr double kMacCycles = 0.25;
   const bool is_strided =
       kernel.kernel_class == KernelClass::kTransposedConvolution &&
-      kernel.groups > 1 && kernel.stride > 1;
+      kernel.groups > 1 && kernel.stride > 1 &&
+      kernel.window_height != kernel.window_width;
   const bool is_pointwise =
       kernel.kernel_class == KernelClass::kGroupedConvolution &&
       kernel.pass == ProductPass::kForward &&

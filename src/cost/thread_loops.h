@@ -5,6 +5,16 @@
 
 namespace foretell::cost {
 
+/// Blocks of a softmax along another dimension than the last: a thread for each
+/// neighbour, or several that share its elements, each of `steps`
+/// (SpatialSoftMax_getBlockSize in aten/src/ATen/native/cuda/SoftMax.cu).
+struct SpatialBlocks {
+  double count;
+  double threads;
+  double steps;
+};
+SpatialBlocks SpatialBlocksOf(const Kernel& kernel);
+
 /// Microseconds that the threads of `kernel` need for their instructions and
 /// for what they wait for, one step after the other, where that can exceed its
 /// traffic: poolings, copies across memory, sums, norms, softmaxes and scans
@@ -12,10 +22,10 @@ namespace foretell::cost {
 /// other kernel.
 double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us);
 
-/// The same for a convolution of f32 in groups, transposed with a stride or,
-/// before cuDNN 9.19 (KernelBench's ShuffleNet on an A100 and an H100), of
-/// windows of one element, for which cuDNN falls back to direct kernels; 0 for
-/// every other one.
+/// The same for a convolution of f32 in groups, transposed with a stride and a
+/// window that is not square or, before cuDNN 9.19 (KernelBench's ShuffleNet on
+/// an A100 and an H100), of windows of one element, for which cuDNN falls back
+/// to direct kernels; 0 for every other one.
 double DirectLoopUs(const Kernel& kernel, const Machine& machine);
 
 /// The same for PyTorch's own depthwise convolution.

@@ -21,6 +21,8 @@
 // such a convolution of the results' gradient; the gradient of the weight sums
 // over tiles instead of channels and is computed apart.
 //
+// cuDNN 9 does not use them on an H100 (kinds.jsonl.gz).
+//
 // Fitted as in float_convolution.cc. Tensor cores do not use it: their products
 // are cheaper than the transforms.
 
@@ -46,7 +48,9 @@ constexpr double kBlockStartDepth = 12;
 
 bool TakesWinograd(const Kernel& kernel, const Machine& machine) {
   return kernel.groups == 1 && kernel.window_height == kWinogradWindow &&
-         kernel.window_width == kWinogradWindow && kernel.stride == 1 &&
+         kernel.window_width == kWinogradWindow &&
+         kernel.taps == kWinogradWindow * kWinogradWindow && !kernel.dilated &&
+         kernel.stride == 1 && !machine.HasNewerTensorCores() &&
          kernel.element_bytes_in == kWinogradElementBytes &&
          kernel.kernel_class != KernelClass::kTransposedConvolution &&
          ArithmeticOf(kernel, machine) == Precision::kFp32;

@@ -33,6 +33,13 @@ inline constexpr std::string_view kWholeShare = "whole";
 /// result the part of one GPU. Its value names the plan.
 inline constexpr std::string_view kOwnPartAttribute = "own_part";
 
+/// Attribute of a node whose results are allocated on another stream than the
+/// one that computes: FSDP's, which convert, gather or scatter.
+inline constexpr std::string_view kStreamAttribute = "stream";
+inline constexpr std::string_view kConvertStream = "convert";
+inline constexpr std::string_view kGatherStream = "gather";
+inline constexpr std::string_view kScatterStream = "scatter";
+
 /// Operators of OpKind::kCollective.
 inline constexpr std::string_view kAllReduce = "c10d::allreduce_";
 inline constexpr std::string_view kAllGather = "c10d::_allgather_base_";

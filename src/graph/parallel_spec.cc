@@ -35,7 +35,7 @@ bool HasBuckets(ParallelKind kind) {
   return kind == ParallelKind::kDdp || kind == ParallelKind::kZero1;
 }
 
-bool HasVocabulary(ParallelKind kind) { return kind == ParallelKind::kTensor; }
+bool SharesFeatures(ParallelKind kind) { return kind == ParallelKind::kTensor; }
 
 bool HasStages(ParallelKind kind) { return kind == ParallelKind::kPipeline; }
 
@@ -58,11 +58,13 @@ struct ParallelSwitch {
 
 constexpr ParallelSwitch kParallelSwitches[] = {
     {"bucket-view", &HasBuckets, &ParallelSpec::bucket_view},
-    {"vocabulary", &HasVocabulary, &ParallelSpec::vocabulary},
+    {"vocabulary", &SharesFeatures, &ParallelSpec::vocabulary},
+    {"sp", &SharesFeatures, &ParallelSpec::sequence},
     {"fp32-shards", &IsFsdp, &ParallelSpec::float_shards},
     {"cpu-offload", &IsFsdp, &ParallelSpec::cpu_offload},
     {"reentrant", &IsFsdp1, &ParallelSpec::reentrant},
-    {"orig-params", &IsFsdp1, &ParallelSpec::orig_params}};
+    {"orig-params", &IsFsdp1, &ParallelSpec::orig_params},
+    {"no-sync", &HasBlocks, &ParallelSpec::no_sync}};
 
 /// Reads a whole number from `least` to `most` into `number`.
 bool ReadCount(std::string_view text, int least, int most, int& number) {
@@ -220,6 +222,7 @@ void CopyDataOptions(const ParallelSpec& from, ParallelSpec& to) {
   to.reentrant = from.reentrant;
   to.orig_params = from.orig_params;
   to.cpu_offload = from.cpu_offload;
+  to.no_sync = from.no_sync;
 }
 
 /// One plan, or one of a group and one of groups with a plus between them.
@@ -292,8 +295,10 @@ ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
   throw InvalidArgument(
       "{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N, fsdp1:N, hsdp:MxN, "
       "hsdp1:MxN, tp:N or pp:N with 2 to {} GPUs; optionally, ddp and zero1 "
-      "with ',bucket-view', tp with ',vocabulary', zero2, fsdp, fsdp1, hsdp "
-      "and hsdp1 with ',blocks=PATH', all of these but zero2 with "
+      "with ',bucket-view', tp with ',vocabulary' and ',sp', zero2, fsdp, "
+      "fsdp1, hsdp "
+      "and hsdp1 with ',blocks=PATH' and ',no-sync', all of these but zero2 "
+      "with "
       "',fp32-shards', ',cpu-offload' and ',reduce=fp32', bf16 or fp16, fsdp1 "
       "and hsdp1 with "
       "',reentrant' and ',orig-params', pp with ',schedule={}|{}|{}2', "

@@ -82,27 +82,13 @@ KernelClass KernelClassOf(const Kernel& kernel,
                                  : KernelClass::kDenseConvolution;
 }
 
-/// Elements of the window that a result sums over: in a transposed convolution
-/// those that its stride leaves, where cuDNN has kernels that skip the others.
-std::int64_t TapsOfResult(const Convolution& convolution) {
-  constexpr std::int64_t kFewChannels = 8;
-  const bool skips =
-      convolution.transposed && convolution.channels_in > kFewChannels;
-  if (!skips) return convolution.Taps();
-  std::int64_t taps = 1;
-  for (std::size_t i = 0; i < convolution.window.size(); ++i) {
-    const std::int64_t stride =
-        i < convolution.stride.size() ? convolution.stride[i] : 1;
-    taps *= (convolution.window[i] + stride - 1) / stride;
-  }
-  return taps;
-}
-
 /// All that the passes of a convolution have in common.
 void SetConvolution(const Convolution& convolution, Kernel& kernel) {
   const Shape& window = convolution.window;
   kernel.window_height = window.empty() ? 1 : window.front();
   kernel.window_width = window.empty() ? 1 : window.back();
+  kernel.taps = convolution.Taps();
+  kernel.dilated = !AreAll(convolution.dilation, 1);
   kernel.stride = convolution.stride.empty() ? 1 : convolution.stride.back();
   kernel.groups = convolution.groups;
   kernel.channels_in = convolution.channels_in;
@@ -229,7 +215,11 @@ void DescribeConvolution(const Expansion& expansion,
   SetConvolution(*convolution, kernel);
   kernel.m = convolution->images * convolution->positions_out;
   kernel.n = kernel.channels_out / kernel.groups;
-  kernel.k = kernel.channels_in / kernel.groups * TapsOfResult(*convolution);
+  kernel.k = kernel.channels_in / kernel.groups * kernel.taps;
+  // The stride of a transposed one leaves each result a part of the window.
+  if (!convolution->transposed) return;
+  kernel.k =
+      std::max<std::int64_t>(1, kernel.k / NumElements(convolution->stride));
 }
 
 void DescribeConvolutionGradient(const Expansion& expansion,

@@ -34,20 +34,40 @@ bool Reads(const Node& call, ValueId id) {
   return std::ranges::count(call.inputs, id) > 0;
 }
 
+/// Elements of its first operand, or of its result, that `call` touches if it
+/// looks them up or adds to them; 0 if it goes over all.
+std::int64_t Touched(const Tensors& tensors, const Node& call) {
+  if (call.kind == OpKind::kScatter && call.target.ends_with('_')) {
+    return NumElements(tensors.ShapeOf(call.inputs.back()));
+  }
+  const bool looks_up =
+      call.kind == OpKind::kEmbedding || call.kind == OpKind::kGather;
+  return looks_up && !call.outputs.empty()
+             ? NumElements(tensors.ShapeOf(call.outputs.front()))
+             : 0;
+}
+
 /// Elements that calls look up in `id`; 0 if one of them reads it all.
 std::int64_t LookedUp(const Expansion& expansion, const Node& node,
                       ValueId id) {
   std::int64_t elements = 0;
   for (const Node& call : node.calls) {
     if (!Reads(call, id)) continue;
-    const bool looks_up =
-        call.kind == OpKind::kEmbedding || call.kind == OpKind::kGather;
-    if (!looks_up || call.inputs.front() != id || call.outputs.empty()) {
-      return 0;
-    }
-    elements += NumElements(expansion.tensors.ShapeOf(call.outputs.front()));
+    const std::int64_t touched = Touched(expansion.tensors, call);
+    if (touched == 0 || call.inputs.front() != id) return 0;
+    elements += touched;
   }
   return elements;
+}
+
+/// Elements that are added to `id`; 0 if it is written as a whole.
+std::int64_t Scattered(const Expansion& expansion, const Node& node,
+                       ValueId id) {
+  const auto writer = std::ranges::find_if(node.calls, [id](const Node& call) {
+    return call.kind == OpKind::kScatter &&
+           std::ranges::count(call.outputs, id) > 0;
+  });
+  return writer == node.calls.end() ? 0 : Touched(expansion.tensors, *writer);
 }
 
 void CountOperands(const Expansion& expansion, const ExpandedNode& expanded,
@@ -63,7 +83,10 @@ void CountOperands(const Expansion& expansion, const ExpandedNode& expanded,
         std::max(kernel.element_bytes_in, tensors.ElementBytes(id));
   }
   for (const ValueId id : expanded.node.outputs) {
-    kernel.bytes_out += tensors.Bytes(id);
+    const std::int64_t added = Scattered(expansion, expanded.node, id);
+    const std::int64_t whole = tensors.Bytes(id);
+    kernel.bytes_out +=
+        added > 0 ? std::min(whole, added * tensors.ElementBytes(id)) : whole;
   }
   kernel.element_bytes_out = tensors.ElementBytes(expanded.result());
   kernel.inner_extent = LastOf(tensors.ShapeOf(expanded.result()));

@@ -39,6 +39,7 @@ struct Kernel {
 
   std::int64_t window_height = 0;  ///< Rows of the window.
   std::int64_t window_width = 0;
+  std::int64_t taps = 0;       ///< Elements of the window of a convolution.
   std::int64_t stride = 0;     ///< Along the last dimension.
   std::int64_t positions = 0;  ///< Results per image and channel.
   std::int64_t channels_in = 0;
@@ -82,6 +83,7 @@ struct Kernel {
   /// Scan: of two values at a time. Sort: of the largest elements alone.
   /// Pooling: of volumes or adaptive, whose blocks are 32 x 8 results.
   bool variant = false;
+  bool dilated = false;     ///< A convolution whose window has gaps.
   bool repeated = false;    ///< One of many equal steps of a recurrent layer.
   bool causal = false;      ///< Attention that skips the keys after a query.
   bool float8 = false;      ///< Multiplies floats of 8 bits.

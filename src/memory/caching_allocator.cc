@@ -24,8 +24,9 @@
 // Segments get ever-growing addresses in the order in which they are taken:
 // the driver's true addresses cannot be known, and they only break ties.
 //
-// Left out: blocks that wait for another stream (record_stream), except as
-// Stream has them, garbage collection, and the allocator's partial release of
+// A block that waits for another stream (record_stream) is dropped, then freed.
+//
+// Left out: garbage collection, and the allocator's partial release of
 // oversized blocks (with a limit on splitting all cached segments are released
 // at once). Expandable segments are expandable_allocator.cc.
 
@@ -79,9 +80,15 @@ std::optional<BlockId> CachingAllocator::Allocate(std::int64_t bytes,
   return found;
 }
 
-void CachingAllocator::Free(BlockId id) {
+void CachingAllocator::Drop(BlockId id) {
   state_.requested -= at(id).requested;
   state_.allocated -= at(id).bytes;
+  at(id).dropped = true;
+}
+
+void CachingAllocator::Free(BlockId id) {
+  if (!at(id).dropped) Drop(id);
+  at(id).dropped = false;
   const BlockId previous = at(id).previous;
   const BlockId next = at(id).next;
   if (previous >= 0 && at(previous).free) Absorb(id, previous);

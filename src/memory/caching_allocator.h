@@ -32,7 +32,9 @@ class CachingAllocator {
   /// memory. Throws Error(kInvalidArgument) when the total would exceed 2^60
   /// bytes.
   std::optional<BlockId> Allocate(std::int64_t bytes, Stream stream);
-  /// Releases a block that Allocate returned and that is still live.
+  /// Counts a live block as not allocated before it is freed.
+  void Drop(BlockId block);
+  /// Releases a block that Allocate returned and that is not free.
   void Free(BlockId block);
 
   const AllocatorState& state() const { return state_; }
@@ -47,6 +49,7 @@ class CachingAllocator {
     Stream stream = Stream::kCompute;
     bool small = false;
     bool free = false;
+    bool dropped = false;
   };
   /// Free blocks by stream, size, then address: the order of best fit.
   using Pool =

@@ -65,9 +65,15 @@ std::optional<BlockId> ExpandableAllocator::Allocate(std::int64_t bytes,
   return found;
 }
 
-void ExpandableAllocator::Free(BlockId id) {
+void ExpandableAllocator::Drop(BlockId id) {
   state_.requested -= at(id).requested;
   state_.allocated -= at(id).bytes;
+  at(id).dropped = true;
+}
+
+void ExpandableAllocator::Free(BlockId id) {
+  if (!at(id).dropped) Drop(id);
+  at(id).dropped = false;
   at(id).use = Use::kFree;
   MergeNeighbours(id);
   Insert(id);

@@ -23,6 +23,8 @@ class ExpandableAllocator {
 
   /// As CachingAllocator::Allocate.
   std::optional<BlockId> Allocate(std::int64_t bytes, Stream stream);
+  /// As CachingAllocator::Drop.
+  void Drop(BlockId block);
   /// As CachingAllocator::Free.
   void Free(BlockId block);
 
@@ -39,6 +41,7 @@ class ExpandableAllocator {
     BlockId next = -1;
     Use use = Use::kUnmapped;
     std::size_t pool = 0;
+    bool dropped = false;
   };
   struct Pool {
     std::int64_t page_bytes = 0;

@@ -8,7 +8,7 @@ namespace foretell::memory {
 
 /// The CUDA context of `options` on its device, for a process that runs
 /// `passes`: without cuDNN's kernels if it does not need them, with its cuBLAS
-/// handles.
+/// handles and recorded CUDA graphs.
 std::int64_t ContextBytes(const PassSequence& passes,
                           const MemoryOptions& options);
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "src/memory/awaited_frees.h"
 #include "src/memory/planned_schedule.h"
 
 namespace foretell::memory {
@@ -277,7 +278,7 @@ std::vector<ScheduledEvent> MakeSchedule(const PassSequence& passes,
                                          const MemoryOptions& options) {
   std::vector<ScheduledEvent> schedule = LoopMaker(passes, options).Make();
   if (RunsInOnnxRuntime(*passes.list.front().graph)) PlanPasses(schedule);
-  return schedule;
+  return WithAwaitedFrees(std::move(schedule));
 }
 
 }  // namespace foretell::memory

@@ -1,8 +1,10 @@
 #include <fmt/core.h>
 
+#include <set>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 
 #include "foretell/error.h"
 #include "foretell/memory.h"
@@ -36,7 +38,9 @@ class Replay {
 
   /// False when the request is out of memory.
   bool Step(const AllocationEvent& event, std::size_t index) {
-    if (event.kind == AllocationEvent::Kind::kFree) {
+    if (event.kind == AllocationEvent::Kind::kDrop) {
+      Drop(event, index);
+    } else if (event.kind == AllocationEvent::Kind::kFree) {
       Free(event, index);
     } else if (!Allocate(event, index)) {
       result_.out_of_memory = {index, event.bytes, allocator_.state()};
@@ -60,7 +64,8 @@ class Replay {
     }
     if (event.bytes == 0) return true;
     try {
-      const std::optional<BlockId> block = Request(event);
+      std::optional<BlockId> block = Request(event);
+      if (!block && FreeDropped()) block = Request(event);
       if (block) {
         slot->second = *block;
       } else if (event.optional) {
@@ -80,13 +85,37 @@ class Replay {
     }
   }
 
-  void Free(const AllocationEvent& event, std::size_t index) {
+  BlockId& LiveBlock(const AllocationEvent& event, std::size_t index) {
     const auto slot = live_.find(event.id);
     if (slot == live_.end()) {
       Refuse(index, fmt::format("id {} is not live", event.id));
     }
-    if (slot->second != kNoBlock) allocator_.Free(slot->second);
-    live_.erase(slot);
+    return slot->second;
+  }
+
+  void Drop(const AllocationEvent& event, std::size_t index) {
+    const BlockId block = LiveBlock(event, index);
+    if constexpr (!std::is_same_v<Allocator, BfcArena>) {
+      if (block == kNoBlock) return;
+      allocator_.Drop(block);
+      dropped_.insert(event.id);
+    }
+  }
+
+  void Free(const AllocationEvent& event, std::size_t index) {
+    const BlockId block = LiveBlock(event, index);
+    if (block != kNoBlock) allocator_.Free(block);
+    live_.erase(event.id);
+    dropped_.erase(event.id);
+  }
+
+  /// Waits for other streams, as the allocator does before it gives segments
+  /// back; false if nothing was dropped.
+  bool FreeDropped() {
+    for (const std::int64_t id : dropped_) {
+      allocator_.Free(std::exchange(live_.at(id), kNoBlock));
+    }
+    return !std::exchange(dropped_, {}).empty();
   }
 
   void Record(std::size_t index) {
@@ -102,6 +131,7 @@ class Replay {
 
   Allocator allocator_;
   std::unordered_map<std::int64_t, BlockId> live_;
+  std::set<std::int64_t> dropped_;  ///< Ids of live_.
   AllocatorReplay result_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/graph/attributes.h"
 #include "src/graph/collective.h"
 #include "src/kernels/cublas.h"
 #include "src/memory/planned_schedule.h"
@@ -44,39 +45,6 @@ FirstProducts FirstProductsOf(const OperatorGraph& graph,
 /// that computes.
 constexpr std::string_view kFunctionalPlans = "tp:";
 
-/// In FSDP 1 the host runs ahead of the GPU, up to two blocks that are freed
-/// but still read (_FreeEventQueue in
-/// torch/distributed/fsdp/_limiter_utils.py). So gathers take turns: of a block
-/// that is used and one that waits, and of one that is gathered in advance
-/// unless checkpoints are reentrant.
-constexpr std::string_view kWaitingPlans[] = {"fsdp1:", "hsdp1:"};
-constexpr std::string_view kReentrantPlan = ",reentrant";
-constexpr Stream kGathers[] = {Stream::kGather, Stream::kGather2,
-                               Stream::kGather3};
-
-std::size_t GathersInTurn(std::string_view plan) {
-  const bool waits = std::ranges::any_of(
-      kWaitingPlans,
-      [plan](std::string_view kind) { return plan.starts_with(kind); });
-  if (!waits) return 1;
-  return plan.find(kReentrantPlan) != plan.npos ? 2 : std::size(kGathers);
-}
-
-/// Where a node's results are allocated: what fully_shard gathers on a copy-in
-/// stream, what it scatters on the stream that reduces (foreach_all_gather and
-/// foreach_reduce_scatter in torch/distributed/fsdp/_fully_shard/
-/// _fsdp_collectives.py), and what comes back from the host. Counts the gathers
-/// in `gathers`.
-Stream StreamOf(const Node& node, std::size_t& gathers) {
-  if (node.target == kFromHost) return Stream::kGather;
-  const std::optional<Collective> one = CollectiveOf(node);
-  if (!one || one->plan.starts_with(kFunctionalPlans)) return Stream::kCompute;
-  if (one->target == kAllGather) {
-    return kGathers[gathers++ % GathersInTurn(one->plan)];
-  }
-  return one->target == kReduceScatter ? Stream::kScatter : Stream::kCompute;
-}
-
 class ScheduleMaker {
  public:
   ScheduleMaker(const OperatorGraph& graph, const MemoryOptions& options)
@@ -109,7 +77,7 @@ class ScheduleMaker {
   }
 
   void AddNode(NodeId id, std::span<const MemoryEvent> events) {
-    const Stream stream = StreamOf(graph_.node(id), gathers_);
+    const Stream stream = StreamOf(graph_.node(id));
     if (!options_.with_workspaces) return AddEvents(events, stream);
     AddCublasWorkspace(id);
     const std::vector<WorkspaceBlock> blocks = WorkspaceBlocks(
@@ -189,13 +157,27 @@ class ScheduleMaker {
   const OperatorGraph& graph_;
   const MemoryOptions& options_;
   std::size_t next_event_ = 0;
-  std::size_t gathers_ = 0;  ///< Up to the current node.
   std::int64_t next_workspace_id_;
   FirstProducts first_products_;  ///< None: no workspace of cuBLAS.
   std::vector<ScheduledEvent> schedule_;
 };
 
 }  // namespace
+
+// What fully_shard gathers is allocated on a copy-in stream, what it scatters
+// on the stream that reduces (foreach_all_gather and foreach_reduce_scatter in
+// torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py).
+Stream StreamOf(const Node& node) {
+  if (node.target == kFromHost) return Stream::kGather;
+  const std::string_view name = TextOf(node, kStreamAttribute);
+  if (name == kConvertStream) return Stream::kConvert;
+  if (name == kGatherStream) return Stream::kGather;
+  if (name == kScatterStream) return Stream::kScatter;
+  const std::optional<Collective> one = CollectiveOf(node);
+  if (!one || one->plan.starts_with(kFunctionalPlans)) return Stream::kCompute;
+  if (one->target == kAllGather) return Stream::kGather;
+  return one->target == kReduceScatter ? Stream::kScatter : Stream::kCompute;
+}
 
 std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
                                              const MemoryOptions& options) {

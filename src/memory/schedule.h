@@ -34,6 +34,9 @@ struct ScheduledEvent {
 std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
                                              const MemoryOptions& options);
 
+/// The stream on which a node's results are allocated.
+Stream StreamOf(const Node& node);
+
 /// Number of threads of a step that use a cuBLAS handle: 0, 1 or 2.
 int CountCublasHandles(const OperatorGraph& graph, const TorchVersion& torch);
 

@@ -10,12 +10,14 @@
 
 #include "src/graph/recompute_plan.h"
 #include "src/graph/repeat_run.h"
+#include "src/parallel/deferred_reduction.h"
 #include "src/parallel/step_rewriter.h"
 
 // A backward pass of fully_shard reduces gradients whether or not there are
-// some already (set_requires_gradient_sync(False) is another loop, which keeps
-// whole gradients): foreach_reduce adds what it scattered to the shards,
+// some already: foreach_reduce adds what it scattered to the shards,
 // FullyShardedDataParallel does so in _accumulate_sharded_grad (PyTorch 2.13).
+// Within no_sync() and after set_requires_gradient_sync(False) it keeps whole
+// gradients instead (deferred_reduction.cc).
 
 namespace foretell::parallel {
 namespace {
@@ -40,13 +42,19 @@ Passes PassesOf(const OperatorGraph& graph) {
 
 class ShardAccumulation final : public StepRewriter {
  public:
-  ShardAccumulation(const OperatorGraph& graph, int rounds)
+  ShardAccumulation(const OperatorGraph& graph, int rounds,
+                    DeferredReduction deferred)
       : StepRewriter(graph, kOneGpu),
         rounds_(rounds),
         passes_(PassesOf(graph)),
         lives_(StorageLives(graph)),
+        deferred_(std::move(deferred)),
         is_sum_(graph.storages().size(), false) {
-    FindSums();
+    if (deferred_.gradients.empty()) FindSums();
+    for (const AddedGradient& gradient : deferred_.gradients) {
+      is_sum_[IndexOf(gradient.storage)] = true;
+      writers_[gradient.storage] = gradient.writer;
+    }
   }
 
   /// Of the new graph: where each batch begins, and where the last one ends.
@@ -122,16 +130,68 @@ class ShardAccumulation final : public StepRewriter {
     return is_repeated ? fmt::format("{}.batch{}", name, round) : name;
   }
 
-  /// What was there before the first batch is freed once.
+  bool IsLastRound() const {
+    return std::cmp_greater_equal(starts_.size(), rounds_);
+  }
+  bool IsDeferred(NodeId id) const {
+    return !deferred_.is_deferred.empty() && id != kNone &&
+           deferred_.is_deferred[IndexOf(id)];
+  }
+  bool IsRun(const Node& node) const {
+    const auto id = static_cast<NodeId>(&node - graph().nodes().data());
+    return IsLastRound() || !IsDeferred(id);
+  }
+  bool HasOperand(const Node& node, std::size_t /*i*/) const override {
+    return IsRun(node);
+  }
+  bool HasResult(const Node& node, std::size_t /*i*/) const override {
+    return IsRun(node);
+  }
+
+  /// What was there before the first batch is freed once, as are sums, and only
+  /// the last batch makes what is deferred to it.
   bool Keeps(const MemoryEvent& event) const override {
-    return starts_.size() < 2 || IsMade(event.storage) ||
-           !passes_.Have(event.node);
+    const bool is_in_batch = passes_.Have(event.node);
+    if (is_in_batch && !IsLastRound()) {
+      if (IsDeferred(lives_[IndexOf(event.storage)].birth)) return false;
+      const bool is_free = event.kind == MemoryEvent::Kind::kFree;
+      if (is_free && is_sum_[IndexOf(event.storage)]) return false;
+    }
+    return starts_.size() < 2 || IsMade(event.storage) || !is_in_batch;
   }
 
   void BeforeNode(NodeId id) override {
-    if (id != passes_.first) return;
-    if (!starts_.empty()) Renew();
-    starts_.push_back(builder().num_nodes());
+    if (id == passes_.first) {
+      if (!starts_.empty()) Renew();
+      starts_.push_back(builder().num_nodes());
+    }
+    for (const AddedGradient& gradient : deferred_.gradients) {
+      if (gradient.packs == id) AddConverted(gradient);
+    }
+  }
+
+  /// Adds to the sum in the type of the reduction, which the first batch makes.
+  void AddConverted(const AddedGradient& gradient) {
+    if (starts_.size() > 1) {
+      AddToSum(gradient.storage, gradient.writer);
+      return;
+    }
+    for (const ValueId output : graph().node(gradient.writer).outputs) {
+      const Value& value = graph().value(output);
+      if (value.storage != gradient.storage) continue;
+      const Storage& storage = graph().storage(gradient.storage);
+      const TensorType type{gradient.dtype, value.type.shape};
+      const ValueId sum =
+          AddTensor({.target = "_to_copy",
+                     .inputs = {ValueNow(output)},
+                     .types = {type},
+                     .storages = {},
+                     .scope = graph().node(gradient.writer).scope},
+                    type.Bytes(), storage.role, storage.label + ".sum");
+      Free(StorageNow(gradient.storage));
+      SetStorage(gradient.storage, builder().value(sum).storage);
+      SetValue(output, sum);
+    }
   }
 
   /// The next batch makes storages of its own.
@@ -140,12 +200,13 @@ class ShardAccumulation final : public StepRewriter {
     for (StorageId id = 0; id < std::ssize(graph().storages()); ++id) {
       const StorageId now = StorageNow(id);
       if (now == kNone || !IsMade(id)) continue;
+      if (IsDeferred(lives_[IndexOf(id)].birth)) continue;
       if (is_sum_[IndexOf(id)]) {
         sums_[id] = now;
       } else if (IsLeft(id)) {
         left_.push_back({.storage = now, .until = EndOf(id)});
       }
-      const Storage storage = builder().storage(now);
+      const Storage& storage = graph().storage(id);
       SetStorage(
           id, builder().AddStorage(storage.bytes, storage.role, storage.label));
     }
@@ -163,13 +224,19 @@ class ShardAccumulation final : public StepRewriter {
         if (one.until == id) Free(one.storage);
       }
       for (const auto& [storage, writer] : writers_) {
-        if (writer == id) AddToSum(storage, id);
+        if (writer == id && !IsConverted(storage)) AddToSum(storage, id);
       }
     }
-    const bool is_last = std::cmp_equal(starts_.size(), rounds_);
-    if (is_last && id + 1 == passes_.end) {
+    if (IsLastRound() && id + 1 == passes_.end) {
       starts_.push_back(builder().num_nodes());
     }
+  }
+
+  bool IsConverted(StorageId storage) const {
+    return std::ranges::any_of(
+        deferred_.gradients, [storage](const AddedGradient& one) {
+          return one.storage == storage && one.packs != kNone;
+        });
   }
 
   void AddToSum(StorageId storage, NodeId writer) {
@@ -177,9 +244,10 @@ class ShardAccumulation final : public StepRewriter {
     for (const ValueId output : graph().node(writer).outputs) {
       const Value& value = graph().value(output);
       if (value.storage != storage) continue;
+      const ValueId before = added_to_.at(output);
       SetValue(output, Add({.target = "add_",
-                            .inputs = {added_to_.at(output), ValueNow(output)},
-                            .types = {value.type},
+                            .inputs = {before, ValueNow(output)},
+                            .types = {builder().value(before).type},
                             .storages = {sum},
                             .phase = Phase::kBackward,
                             .scope = graph().node(writer).scope})
@@ -193,6 +261,7 @@ class ShardAccumulation final : public StepRewriter {
   int rounds_;
   Passes passes_;
   std::vector<StorageLife> lives_;
+  DeferredReduction deferred_;           ///< Empty: each batch reduces.
   std::vector<bool> is_sum_;             ///< By storage.
   std::map<StorageId, NodeId> writers_;  ///< Of sums.
   std::map<StorageId, StorageId> sums_;  ///< In the new graph.
@@ -203,15 +272,21 @@ class ShardAccumulation final : public StepRewriter {
 
 }  // namespace
 
-OperatorGraph AccumulateShards(const OperatorGraph& graph, int batches) {
+OperatorGraph AccumulateShards(const OperatorGraph& graph, int batches,
+                               bool no_sync) {
   if (batches < 2) return graph;
-  ShardAccumulation step(graph, std::min(batches, kTracedBatches));
+  // The last batch, which alone reduces, follows those that are repeated.
+  const int last = no_sync ? 1 : 0;
+  const int traced = kTracedBatches + last;
+  ShardAccumulation step(
+      graph, std::min(batches, traced),
+      no_sync ? FindDeferredReduction(graph) : DeferredReduction{});
   OperatorGraph first = step.Rewrite();
-  if (batches <= kTracedBatches) return first;
+  if (batches <= traced) return first;
   const std::vector<NodeId>& starts = step.starts();
   return AddBatches(
       first, {.previous = starts[1], .last = starts[2], .end = starts[3]},
-      batches);
+      batches - last);
 }
 
 }  // namespace foretell::parallel

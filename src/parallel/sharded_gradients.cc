@@ -9,12 +9,13 @@ namespace foretell::parallel {
 
 void ShardedStep::EndBackward(std::size_t i) {
   if (std::exchange(states_[i].is_done, true)) return;
-  FreeWhole(i);
   const std::vector<ParameterIndex> trained =
       facts_.TrainedOf(found_.units[i].parameters);
+  if (!IsFlat() || trained.empty()) FreeWhole(i);
   if (trained.empty()) return;
   FreePacked();
   const ValueId packed = Pack(i, trained);
+  if (IsFlat()) FreeWhole(i);  // Autograd has packed before any hook.
   Scatter(i, trained, packed);
   if (IsFlat()) FreePacked();
 }
@@ -31,6 +32,7 @@ ValueId ShardedStep::Pack(std::size_t i,
               .types = {},
               .storages = {},
               .scope = unit.path};
+  if (IsFlat()) added.attributes = OnStream(kGatherStream);
   for (const ParameterIndex index : trained) {
     for (const ValueId output : graph().node(At(index).ready).outputs) {
       if (graph().value(output).storage == At(index).gradient) {
@@ -68,7 +70,8 @@ ValueId ShardedStep::CastPacked(std::size_t i, ValueId packed, DType reduced) {
                  .inputs = {packed},
                  .types = {type},
                  .storages = {},
-                 .scope = unit.path},
+                 .scope = unit.path,
+                 .attributes = OnStream(kScatterStream)},
                 type.Bytes(), TensorRole::kGradient,
                 fmt::format("converted gradients of {}", unit.Name()));
   packed_.push_back(builder().value(cast).storage);
@@ -87,6 +90,7 @@ StepRewriter::Added ShardedStep::ToShards(
               .types = {},
               .storages = {},
               .scope = unit.path,
+              .attributes = OnStream(kScatterStream),
               .group = sizes_.gpus()};
   for (const ParameterIndex index : trained) {
     added.types.push_back(sizes_.ShardType(index));

@@ -36,12 +36,14 @@ std::vector<ValueId> ShardedStep::TakeShards(std::size_t i, Phase phase,
 ValueId ShardedStep::CastShards(std::size_t i, Phase phase,
                                 const std::vector<ValueId>& shards) {
   const ShardedUnit& unit = found_.units[i];
-  Added added{.target = "_to_copy",
-              .inputs = {},
-              .types = {},
-              .storages = {},
-              .phase = phase,
-              .scope = unit.path};
+  Added added{
+      .target = "_to_copy",
+      .inputs = {},
+      .types = {},
+      .storages = {},
+      .phase = phase,
+      .scope = unit.path,
+      .attributes = OnStream(IsFlat() ? kConvertStream : kGatherStream)};
   std::vector<ParameterIndex> cast;
   for (std::size_t k = 0; k < shards.size(); ++k) {
     const ParameterIndex index = unit.parameters[k];

@@ -201,10 +201,20 @@ void ShardedStep::BeginNetworkBackward() {
 
 void ShardedStep::Prefetch(std::size_t place) {
   if (place == 0 || spec().reentrant) return;
+  if (place < order_.size() && AdaptersAreUnits()) return;
   const std::size_t i = order_[place - 1];
   if (!states_[i].is_whole && states_[i].buffer == kNone) {
     Gather(i, Phase::kBackward);
   }
+}
+
+bool ShardedStep::AdaptersAreUnits() const {
+  if (!IsFlat() || spec().orig_params) return false;
+  return std::ranges::any_of(found_.units, [this](const ShardedUnit& unit) {
+    const std::size_t trained = facts_.TrainedOf(unit.parameters).size();
+    return !unit.path.empty() && trained > 0 &&
+           trained < unit.parameters.size();
+  });
 }
 
 void ShardedStep::BeginBackward(std::size_t i) {

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "src/graph/collective.h"
 #include "src/parallel/held_inputs.h"
 #include "src/parallel/shard_sizes.h"
 #include "src/parallel/sharded_units.h"
@@ -40,6 +43,10 @@ class ShardedStep final : public StepRewriter {
       std::size_t unit, const std::vector<ParameterIndex>& trained) const {
     return spec().orig_params ? found_.units[unit].parameters : trained;
   }
+  /// Of a node that allocates on another stream than the one that computes.
+  static Attributes OnStream(std::string_view name) {
+    return {{std::string(kStreamAttribute), std::string(name)}};
+  }
   bool HasParameters(std::size_t unit) const {
     return !found_.units[unit].parameters.empty();
   }
@@ -69,6 +76,10 @@ class ShardedStep final : public StepRewriter {
   /// first and already has its parameters.
   void Prefetch(std::size_t place);
   void BeginBackward(std::size_t i);
+  /// A flat parameter is trained or frozen as a whole, so PEFT wraps adapters
+  /// as units of their own (fsdp_auto_wrap_policy): what FSDP 1 gathers in
+  /// advance is the next of them, not the next block.
+  bool AdaptersAreUnits() const;
 
   /// @name Parameters of a unit
   /// @{

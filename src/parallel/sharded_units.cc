@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "foretell/error.h"
 #include "src/graph/block_paths.h"
@@ -121,10 +122,29 @@ class UnitSearch {
     return kNone;
   }
 
+  /// Whether what the network returns is freed before the backward pass: then
+  /// the network returned its loss, as transformers' do.
+  bool ReturnsLoss() const {
+    const auto& nodes = graph_.nodes();
+    const auto first = std::ranges::find(nodes, Phase::kBackward, &Node::phase);
+    const auto end = static_cast<NodeId>(first - nodes.begin());
+    std::set<StorageId> results;
+    for (const ValueId output : graph_.outputs()) {
+      results.insert(graph_.value(output).storage);
+    }
+    return std::ranges::any_of(graph_.events(), [&](const MemoryEvent& event) {
+      return event.kind == MemoryEvent::Kind::kFree &&
+             event.node > facts_.last_forward && event.node < end &&
+             results.contains(event.storage);
+    });
+  }
+
   void FindBackward() {
+    const bool returns_loss = ReturnsLoss();
     for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
       const Node& node = graph_.node(id);
       if (node.phase != Phase::kBackward) continue;
+      if (returns_loss && found_.backward == kNone) found_.backward = id;
       const UnitIndex again = unit_of_node_[IndexOf(id)];
       const UnitIndex index = again != kRoot ? again : BackwardUnitOf(node);
       if (index == kNone) continue;

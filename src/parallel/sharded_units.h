@@ -29,7 +29,7 @@ struct ShardedUnit {
 
 /// The units of a step: the root first, then blocks with parameters in the
 /// order of their forward passes. `backward` is the first node of the network's
-/// own backward pass.
+/// own backward pass: that of the loss if the network returns it.
 struct ShardedUnits {
   std::vector<ShardedUnit> units;
   NodeId backward = kNone;

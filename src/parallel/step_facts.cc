@@ -1,6 +1,8 @@
 #include "src/parallel/step_facts.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 #include "src/parallel/step_rewriter.h"
 
@@ -63,16 +65,31 @@ class OwnerSearch {
     return owner_[IndexOf(graph_.value(value).storage)];
   }
 
+  /// Tensors of each of the node's lists. The results of _fused_* are the lists
+  /// that it changes, one after the other; of _foreach_* they are one list.
+  std::size_t WidthOf(const Node& node) const {
+    if (!node.target.starts_with("_fused_")) return node.outputs.size();
+    const auto is_parameter = [this](ValueId value) {
+      const StorageId storage = graph_.value(value).storage;
+      return graph_.storage(storage).role == TensorRole::kParameter;
+    };
+    const auto end = std::ranges::find_if_not(node.inputs, is_parameter);
+    return static_cast<std::size_t>(end - node.inputs.begin());
+  }
+
   void Join(const Node& node) {
-    const std::size_t width = node.outputs.size();
+    const std::size_t width = WidthOf(node);
     for (std::size_t place = 0; place < width; ++place) {
-      ParameterIndex found = Of(node.outputs[place]);
-      for (std::size_t i = place; i < node.inputs.size(); i += width) {
-        found = std::max(found, Of(node.inputs[i]));
+      ParameterIndex found = kNone;
+      for (const std::vector<ValueId>* values : {&node.outputs, &node.inputs}) {
+        for (std::size_t i = place; i < values->size(); i += width) {
+          found = std::max(found, Of((*values)[i]));
+        }
       }
-      Of(node.outputs[place]) = found;
-      for (std::size_t i = place; i < node.inputs.size(); i += width) {
-        Of(node.inputs[i]) = found;
+      for (const std::vector<ValueId>* values : {&node.outputs, &node.inputs}) {
+        for (std::size_t i = place; i < values->size(); i += width) {
+          Of((*values)[i]) = found;
+        }
       }
     }
   }

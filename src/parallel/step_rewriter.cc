@@ -129,6 +129,8 @@ void StepRewriter::AddNode(NodeId id) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (HasOperand(node, i)) spec.inputs.push_back(ValueNow(node.inputs[i]));
   }
+  const bool is_read = !spec.inputs.empty() || node.inputs.empty();
+  if (node.outputs.empty() && !is_read) return;
   const NodeId added = builder_.AddNode(std::move(spec));
   for (const std::size_t i : results) {
     const ValueId output = node.outputs[i];

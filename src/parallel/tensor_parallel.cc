@@ -5,6 +5,7 @@
 
 #include "src/graph/collective.h"
 #include "src/parallel/combined.h"
+#include "src/parallel/sequence_parallel.h"
 #include "src/parallel/shared_layers.h"
 #include "src/parallel/step_facts.h"
 #include "src/parallel/step_rewriter.h"
@@ -237,8 +238,10 @@ OperatorGraph ShareLayers(const OperatorGraph& graph, const ParallelSpec& spec,
   const auto share = [&](const OperatorGraph& whole,
                          std::span<const TrainedParameter> all) {
     SharedStep step(whole, group, all);
-    OperatorGraph shared = step.Rewrite();
-    return ShareData(std::move(shared), spec, step.TrainedNow(all));
+    BorderedStep shared{.graph = step.Rewrite(), .trained = {}};
+    shared.trained = step.TrainedNow(all);
+    if (spec.sequence) shared = ShareSequences(shared, group);
+    return ShareData(std::move(shared.graph), spec, shared.trained);
   };
   if (!spec.vocabulary) return share(graph, trained);
   const BorderedStep step = AddVocabularyBorders(graph, group, trained);

@@ -713,12 +713,13 @@ class Tracer {
     }
     graph = parallel::Parallelize(graph, options_.loop.parallel, trained_);
     if (trains() && AccumulatesShards()) {
-      graph = parallel::AccumulateShards(graph, options_.loop.accumulation);
+      graph = parallel::AccumulateShards(graph, options_.loop.accumulation,
+                                         options_.loop.parallel.no_sync);
     }
     if (options_.loop.offload_activations && trains()) {
       graph = parallel::OffloadActivations(graph);
     }
-    graph = runtime::Lower(graph, options_.run.runtime);
+    graph = runtime::Lower(graph, options_.run.runtime, options_.run.torch);
     std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
     if (!host.empty()) warnings.push_back(std::move(host));
     for (std::string& warning : GradModeWarnings(graph)) {

@@ -58,7 +58,8 @@ enum class Setting : std::uint8_t {
   kShard,        ///< ddp, zero1, zero2, fsdp.
   kShardVersion,
   kShardOffload,
-  kGathered,  ///< Weights stay gathered from forward to backward pass.
+  kGathered,   ///< Weights stay gathered from forward to backward pass.
+  kSyncsEach,  ///< Gradients are exchanged after each of several batches.
   kGpus,
   kEngine,  ///< deepspeed.
 };

@@ -114,12 +114,8 @@ class FlagWriter {
       if (!knows_gpus_) NoteOneGpu(Setting::kGlobalBatch);
     }
     Add("--batch", batch);
-    if (accumulation == "1" || accumulation.empty()) return;
-    const bool is_sharded = gpus_ > 1 && (Is(Setting::kShard, "fsdp") ||
-                                          Is(Setting::kShard, "zero2"));
-    if (!is_sharded) return Add("--accumulate", accumulation);
-    recipe_.left_out.push_back(fmt::format(
-        "gradients of {} batches in sharded parameters", accumulation));
+    accumulates_ = accumulation != "1" && !accumulation.empty();
+    if (accumulates_) Add("--accumulate", accumulation);
   }
 
   /// The batch of all GPUs over `known`, the batch or the passes of each.
@@ -300,14 +296,24 @@ class FlagWriter {
     }
     const bool is_offloaded =
         kind.starts_with("fsdp") && IsOn(Setting::kShardOffload);
-    Add("--parallel", fmt::format("{}:{}{}", kind, gpus_,
-                                  is_offloaded ? ",cpu-offload" : ""));
+    Add("--parallel", fmt::format("{}:{}{}{}", kind, gpus_,
+                                  is_offloaded ? ",cpu-offload" : "",
+                                  HoldsGradients(kind) ? ",no-sync" : ""));
+  }
+
+  /// accelerate's accumulate() runs all batches but the last in no_sync();
+  /// DeepSpeed, torchtune and torchtitan reduce those of each.
+  bool HoldsGradients(std::string_view kind) const {
+    const bool is_sharded = kind.starts_with("fsdp") || kind == "zero2";
+    return accumulates_ && is_sharded && !IsOn(Setting::kSyncsEach) &&
+           !Is(Setting::kEngine, "deepspeed");
   }
 
   const Settings& settings_;
   int gpus_;
   bool knows_gpus_;
   bool adapts_ = false;
+  bool accumulates_ = false;
   Recipe recipe_;
 };
 

@@ -73,6 +73,7 @@ constexpr KeyRow kTorchtuneKeys[] = {
     {"fsdp_reshard_after_forward", Setting::kGathered, Kind::kFlag,
      "true= false=true"},
     {"", Setting::kShard, Kind::kText, "", "fsdp"},
+    {"", Setting::kSyncsEach, Kind::kText, "", "true"},
 };
 
 constexpr KeyRow kTorchtitanKeys[] = {
@@ -109,6 +110,7 @@ constexpr KeyRow kTorchtitanKeys[] = {
     {"parallelism.fsdp_reshard_after_forward", Setting::kGathered, Kind::kText,
      "default= always= never=true"},
     {"", Setting::kShard, Kind::kText, "", "fsdp"},
+    {"", Setting::kSyncsEach, Kind::kText, "", "true"},
 };
 
 }  // namespace

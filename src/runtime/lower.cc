@@ -6,12 +6,13 @@
 
 namespace foretell::runtime {
 
-OperatorGraph Lower(const OperatorGraph& graph, const RuntimeSpec& spec) {
+OperatorGraph Lower(const OperatorGraph& graph, const RuntimeSpec& spec,
+                    const TorchVersion& torch) {
   switch (spec.runtime) {
     case Runtime::kEager:
       break;
     case Runtime::kCompile:
-      return Compile(graph, spec);
+      return Compile(graph, spec, torch);
     case Runtime::kOnnxRuntime:
       return OptimizeForOnnxRuntime(graph, spec);
     case Runtime::kTensorRt:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "foretell/graph.h"
+#include "foretell/run.h"
 #include "foretell/runtime.h"
 
 namespace foretell::runtime {
@@ -10,7 +11,9 @@ namespace foretell::runtime {
 /// memory, and its info names `spec`. The step of Runtime::kEager is the graph
 /// itself.
 ///
-/// Throws Error(kInvalidArgument) for a step that the runtime cannot run.
-OperatorGraph Lower(const OperatorGraph& graph, const RuntimeSpec& spec);
+/// `torch` is the PyTorch that compiles. Throws Error(kInvalidArgument) for a
+/// step that the runtime cannot run.
+OperatorGraph Lower(const OperatorGraph& graph, const RuntimeSpec& spec,
+                    const TorchVersion& torch);
 
 }  // namespace foretell::runtime

@@ -119,16 +119,45 @@ TEST(TensorConvolution, OfCudnn9CopiesNothingForGradientsOfProducts) {
                    1);
 }
 
-TEST(TensorConvolution, OfATransposedOnesGradientHasNoStrideToPayFor) {
+/// Of `window` on an image or volume of `channels`, to 64.
+Kernel Stem(const std::string& channels, const std::string& window,
+            const std::string& places) {
+  return KernelsOf("%x = input f32[8," + channels + "," + places +
+                       "]\n%y = convolution(%x, weight f32[64," + channels +
+                       "," + window + "]) {padding=[1]} : f32[8,64," + places +
+                       "]\n",
+                   {.torch = {.major = 2, .minor = 5}})
+      .at(0);
+}
+
+TEST(TensorConvolution, OfFewChannelsOfVolumesRunsOnLanesOnHopper) {
   DeviceSpec device = test::RoundDevice();
-  const Machine machine = MachineOf(device, 80);
-  const std::vector<Kernel> gradients =
-      GradientsOf("2", "transposed=true, stride=[2,2], ");
-  ASSERT_EQ(gradients.size(), 2U);
-  EXPECT_DOUBLE_EQ(TensorConvolutionShare(gradients[0], machine), 1.0);
-  Kernel forward = gradients[0];
-  forward.pass = ProductPass::kForward;
-  EXPECT_DOUBLE_EQ(TensorConvolutionShare(forward, machine), 0.55);
+  const Kernel volume = Stem("3", "3,3,3", "16,16,16");
+  EXPECT_TRUE(RunsOnLanes(volume, MachineOf(device, 90)));
+  EXPECT_EQ(ConversionUs(volume, MachineOf(device, 90)), 0);
+  EXPECT_FALSE(RunsOnLanes(volume, MachineOf(device, 80)));
+  EXPECT_FALSE(RunsOnLanes(Stem("3", "3,3", "16,16"), MachineOf(device, 90)));
+  EXPECT_FALSE(
+      RunsOnLanes(Stem("8", "3,3,3", "16,16,16"), MachineOf(device, 90)));
+}
+
+TEST(TensorConvolution, OfOneElementMultipliesImagesAsTheyLieSinceCudnn9) {
+  DeviceSpec device = test::RoundDevice();
+  const Kernel product = Stem("64", "1,1", "16,16");
+  EXPECT_TRUE(IsBatchedProduct(product, MachineOf(device, 90)));
+  EXPECT_FALSE(IsBatchedProduct(product, MachineOf(device, 80)));
+  Kernel older = product;
+  older.torch = {.major = 2, .minor = 3};
+  EXPECT_FALSE(IsBatchedProduct(older, MachineOf(device, 90)));
+}
+
+TEST(TensorConvolution, LooksLargeWindowsUpBeforeCudnn919) {
+  DeviceSpec device = test::RoundDevice();
+  const Machine machine = MachineOf(device, 90);
+  const double plain =
+      TensorConvolutionShare(Stem("64", "3,3", "16,16"), machine);
+  EXPECT_DOUBLE_EQ(TensorConvolutionShare(Stem("64", "5,7", "16,16"), machine),
+                   0.65 * plain);
 }
 
 TEST(TensorConvolution, OfCudnn9IsSlowAtWeightsInTf32) {

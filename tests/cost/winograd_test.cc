@@ -37,6 +37,8 @@ TEST(Winograd, IsForPlainWindowsOfThreeOnFp32Lanes) {
   EXPECT_FALSE(UsOn(Volta(), Square("3", "padding=[1,1]", "56", "f16")));
   EXPECT_FALSE(UsOn(Volta(), Square("5", "padding=[2,2]", "56")));
   EXPECT_FALSE(UsOn(Volta(), Square("3", "padding=[1,1], stride=[2,2]", "28")));
+  EXPECT_FALSE(
+      UsOn(Volta(), Square("3", "padding=[2,2], dilation=[2,2]", "56")));
 }
 
 TEST(Winograd, ReplacesASlowerDirectConvolution) {

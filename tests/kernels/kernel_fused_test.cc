@@ -55,6 +55,19 @@ TEST(FusedKernels, OfATableOnlyTheRowsLookedUpAreRead) {
   EXPECT_EQ(kernels[0].bytes_weight, 2 * 8 * 4);
 }
 
+TEST(FusedKernels, OfASumOnlyTheRowsAddedToAreWritten) {
+  const auto kernels = KernelsOf(
+      "%g = input f32[2,8]\n"
+      "%i = input i64[2]\n"
+      "%t = input f32[100,8]\n"
+      "%z = fused_elementwise(%t, %i, %g) : f32[100,8]\n"
+      "| %z = scatter_add_(%t, %i, %g)\n",
+      {}, kCompiled);
+  ASSERT_THAT(kernels, SizeIs(1));
+  EXPECT_EQ(kernels[0].bytes_in, 2 * 8 * 4 + 2 * 8 + 2 * 8 * 4);
+  EXPECT_EQ(kernels[0].bytes_out, 2 * 8 * 4);
+}
+
 /// A convolution that adds its bias and another tensor to its result.
 constexpr const char* kEpilogue =
     "%x = input f16[1,8,8,8]\n"

@@ -55,6 +55,23 @@ TEST(CachingAllocator, KeepsTheSegmentsOfStreamsApart) {
             24 * kMiB);
 }
 
+TEST(CachingAllocator, LetsADroppedBlockServeNothingBeforeItIsFreed) {
+  const AllocationEvent drop = {Kind::kDrop, 0};
+  const AllocatorState dropped = LastState({Take(0, 24 * kMiB), drop});
+  EXPECT_EQ(dropped.allocated, 0);
+  EXPECT_EQ(dropped.requested, 0);
+  const std::vector<AllocationEvent> waiting = {Take(0, 24 * kMiB), drop,
+                                                Take(1, 24 * kMiB)};
+  EXPECT_EQ(LastState(waiting).allocated, 24 * kMiB);
+  EXPECT_EQ(LastState(waiting).reserved, 48 * kMiB);
+  EXPECT_EQ(LastState({Take(0, 24 * kMiB), drop, Give(0), Take(1, 24 * kMiB)})
+                .reserved,
+            24 * kMiB);
+  // At the limit the allocator waits itself.
+  EXPECT_EQ(LastState(waiting, {.device_limit_bytes = 24 * kMiB}).reserved,
+            24 * kMiB);
+}
+
 TEST(CachingAllocator, RoundsTheRequestBeforeChoosingItsPool) {
   // 1 MiB - 1 B rounds up to 1 MiB: small. 1 MiB + 1 B does not fit in it.
   EXPECT_EQ(ReservedForOne(kMiB - 1), 2 * kMiB);

@@ -209,6 +209,52 @@ TEST(SimulateMemory, GathersParametersOnAStreamOfItsOwn) {
   EXPECT_EQ(ReservedMibUnder("tp:2"), 12 + 24 + 24);
 }
 
+/// Blocks of 24 MiB are gathered one after the other, and each is read once
+/// into a small tensor.
+std::int64_t ReservedMibOfBlocks(const std::string& plan, int blocks) {
+  std::string text = "graph \"blocks\" batch=1\n%s = parameter f32[3145728]\n";
+  for (int i = 0; i < blocks; ++i) {
+    const std::string at = std::to_string(i);
+    text += "%g" + at + " = c10d::_allgather_base_(%s) {plan=\"" + plan +
+            "\",gpus=2,bytes=25165824} : f32[6291456]\n%y" + at + " = sum(%g" +
+            at + ") : f32[1]\n";
+  }
+  return SimulateText(text).reserved_peak / kMiB;
+}
+
+TEST(SimulateMemory, LetsOneFreedBlockOfFsdp1WaitForItsReader) {
+  constexpr std::int64_t kRest = 12 + 2;  // The shard; small tensors.
+  EXPECT_EQ(ReservedMibOfBlocks("fsdp:2", 4), kRest + 24);
+  EXPECT_EQ(ReservedMibOfBlocks("fsdp1:2", 1), kRest + 24);
+  EXPECT_EQ(ReservedMibOfBlocks("fsdp1:2", 2), kRest + 2 * 24);
+  EXPECT_EQ(ReservedMibOfBlocks("fsdp1:2", 4), kRest + 2 * 24);
+}
+
+/// Of a gradient of 24 MiB a GPU keeps 12, then two of 24 MiB are made:
+/// one in the block of what was gathered.
+std::int64_t ReservedMibOfGradient(const std::string& plan) {
+  return SimulateText(R"(graph "gradient" batch=1
+%s = parameter f32[3145728]
+%w = c10d::_allgather_base_(%s) {plan=")" +
+                      plan + R"(",gpus=2,bytes=25165824} : f32[6291456]
+%p = relu(%w) {stream="gather"} : f32[6291456]
+%r = c10d::_reduce_scatter_base_(%p) {plan=")" +
+                      plan + R"(",gpus=2,bytes=25165824} : f32[3145728]
+%y = relu(%s) {stream="gather"} : f32[6291456]
+%z = relu(%s) {stream="gather"} : f32[6291456]
+output %r
+output %y
+output %z
+)")
+             .reserved_peak /
+         kMiB;
+}
+
+TEST(SimulateMemory, LetsAFlatGradientWaitForItsReduction) {
+  EXPECT_EQ(ReservedMibOfGradient("fsdp:2"), 12 + 24 + 24 + 12);
+  EXPECT_EQ(ReservedMibOfGradient("fsdp1:2"), 12 + 24 + 24 + 12 + 24);
+}
+
 TEST(SimulateMemory, CountsTheBytesLostToRounding) {
   const MemoryBreakdown memory = SimulateText(R"(graph "tiny"
 %x = input f32[1]
@@ -407,6 +453,18 @@ TEST(SimulateMemory, CountsAHandleOfCublasForEachThreadThatMultiplies) {
   EXPECT_EQ(context_of(kConvRelu), 100);
   EXPECT_EQ(context_of(TrainingStep("mul(%y, %w)")), 100 + 66);
   EXPECT_EQ(context_of(TrainingStep("mm(%y, %w)")), 100 + 2 * 66);
+}
+
+TEST(SimulateMemory, CountsWhatRecordedCudaGraphsHold) {
+  const auto context_of = [](const std::string& runtime) {
+    return SimulateText("graph \"g\" runtime=" + runtime +
+                        "\n%x = input f32[8]\n%y = relu(%x) : f32[8]\n"
+                        "output %y\n")
+               .context /
+           kMiB;
+  };
+  EXPECT_EQ(context_of("\"compile\""), 100);
+  EXPECT_EQ(context_of("\"compile,reduce-overhead\""), 100 + 70);
 }
 
 TEST(FitsInMemory, CountsTheContext) {

@@ -65,6 +65,25 @@ TEST_P(ShardedBatches, ReduceEachOnItsOwn) {
   }
 }
 
+TEST_P(ShardedBatches, ReduceWithTheLastOneInNoSync) {
+  const parallel_test::RealStep step = parallel_test::ReadStep("blocks");
+  const OperatorGraph one = step.Under(GetParam());
+  std::int64_t peak = 0;
+  for (const int batches : {2, 3, 4, 5, 7}) {
+    SCOPED_TRACE(batches);
+    const OperatorGraph many = parallel::AccumulateShards(one, batches, true);
+    EXPECT_EQ(Count(many, kAllGather), batches * Count(one, kAllGather));
+    EXPECT_EQ(Count(many, kReduceScatter), Count(one, kReduceScatter));
+    EXPECT_EQ(LiveBytes(many).back(), LiveBytes(one).back());
+    const std::int64_t most = std::ranges::max(LiveBytes(many));
+    if (batches > 2) EXPECT_EQ(most, peak);
+    peak = most;
+  }
+  // More than shards of gradients: whole ones live through a forward pass.
+  EXPECT_GT(peak, std::ranges::max(
+                      LiveBytes(parallel::AccumulateShards(one, 3, false))));
+}
+
 INSTANTIATE_TEST_SUITE_P(Plans, ShardedBatches,
                          testing::Values("fsdp:2", "fsdp1:2", "zero2:2"));
 
@@ -80,6 +99,23 @@ TEST(AccumulateShards, SendsEachBatchToTheHost) {
   const OperatorGraph many = parallel::AccumulateShards(one, 4);
   EXPECT_EQ(Count(many, kToHost), 4 * Count(one, kToHost));
   EXPECT_EQ(Count(many, kStepOnHost), Count(one, kStepOnHost));
+  const OperatorGraph held = parallel::AccumulateShards(one, 4, true);
+  EXPECT_EQ(Count(held, kToHost), Count(one, kToHost));
+}
+
+TEST(AccumulateShards, AddsUpInTheTypeOfTheReduction) {
+  const OperatorGraph one =
+      parallel_test::ReadStep("mlp").Under("fsdp:2,reduce=bf16");
+  const OperatorGraph many = parallel::AccumulateShards(one, 3, true);
+  std::int64_t sums = 0;
+  for (const Storage& storage : many.storages()) {
+    if (storage.label.ends_with(".sum")) sums += storage.bytes;
+  }
+  std::int64_t gradients = 0;
+  for (const Storage& storage : one.storages()) {
+    if (storage.label.starts_with("packed")) gradients += storage.bytes;
+  }
+  EXPECT_EQ(sums, gradients);
 }
 
 }  // namespace

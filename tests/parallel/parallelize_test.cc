@@ -175,6 +175,115 @@ OperatorGraph AdaptedStepUnder(const std::string& plan) {
   return parallel::Parallelize(graph, ParseParallel("plan", plan), trained);
 }
 
+TEST(Parallelize, GathersNoBlockInAdvanceWhereAdaptersAreUnits) {
+  const auto gathers_before = [](const std::string& plan,
+                                 const std::string& reader) {
+    const OperatorGraph graph = AdaptedStepUnder(plan);
+    int gathers = 0;
+    for (const Node& node : graph.nodes()) {
+      if (node.phase != Phase::kBackward) continue;
+      if (node.target == kAllGather) ++gathers;
+      if (!node.outputs.empty() &&
+          graph.value(node.outputs.front()).name == reader) {
+        break;
+      }
+    }
+    return gathers;
+  };
+  EXPECT_EQ(gathers_before("fsdp1:2,orig-params", "p2"), 2);
+  EXPECT_EQ(gathers_before("fsdp1:2", "p2"), 1);
+  EXPECT_EQ(gathers_before("fsdp1:2", "p1"), 2);
+}
+
+/// Whether a block is gathered before the backward pass of the loss, whose
+/// result `%g` is. The texts say what dies in which pass.
+bool IsGatheredForTheLoss(const std::string& frees_at_loss,
+                          const std::string& frees_later) {
+  const OperatorGraph graph = ParseGraph(R"(graph "loss" mode=training batch=2
+%root = parameter f32[4,4]
+%0.w = parameter f32[4,4]
+%in = input f32[2,4]
+%x = linear(%in, %0.w) : f32[2,4] @ "0"
+%y = linear(%x, %root) : f32[2,4]
+%l = relu(%y) : f32[2,4]
+phase backward
+%g = relu(%l) : f32[2,4]
+%dr = mm(%g, %x) : f32[4,4] gradient
+%p = mm(%g, %root) : f32[2,4]
+%d0 = mm(%p, %in) : f32[4,4] gradient
+phase optimizer
+%n0, %n1 = _foreach_add_(%root, %0.w, %dr, %d0) : f32[4,4] alias %root, f32[4,4] alias %0.w
+output %y
+timeline
+start: +%root +%0.w +%in
+0: +%x
+1: +%y
+2: +%l)" + frees_at_loss + R"(
+3: +%g -%l)" + frees_later + R"(
+4: +%dr
+5: +%p -%g
+6: +%d0 -%p -%x
+7: -%dr -%d0
+)",
+                                         "loss");
+  const Node& update =
+      graph.node(static_cast<NodeId>(graph.nodes().size()) - 1);
+  const auto storage_of = [&](std::size_t input) {
+    return graph.value(update.inputs[input]).storage;
+  };
+  const OperatorGraph sharded = parallel::Parallelize(
+      graph, ParseParallel("plan", "fsdp1:2"),
+      std::vector<parallel::TrainedParameter>{{storage_of(0), storage_of(2)},
+                                              {storage_of(1), storage_of(3)}});
+  for (const Node& node : sharded.nodes()) {
+    if (node.phase != Phase::kBackward) continue;
+    if (node.target == kAllGather) return true;
+    if (node.target == "relu") return false;
+  }
+  return false;
+}
+
+TEST(Parallelize, GathersABlockForTheLossThatANetworkReturns) {
+  EXPECT_TRUE(IsGatheredForTheLoss(" -%y", ""));
+  EXPECT_FALSE(IsGatheredForTheLoss("", " -%y"));
+}
+
+TEST(Parallelize, SharesStatesOfAFusedOptimizer) {
+  const OperatorGraph graph = ParseGraph(R"(graph "fused" mode=training batch=2
+%a = parameter f32[4,4]
+%b = parameter f32[8,4]
+%ma = optimizer_state f32[4,4]
+%mb = optimizer_state f32[8,4]
+%va = optimizer_state f32[4,4]
+%vb = optimizer_state f32[8,4]
+%ca = optimizer_state f32[]
+%cb = optimizer_state f32[]
+%x = input f32[2,4]
+%h = linear(%x, %a) : f32[2,4]
+%y = linear(%h, %b) : f32[2,8]
+phase backward
+%ga = mm(%h, %x) : f32[4,4] gradient
+%gb = mm(%y, %h) : f32[8,4] gradient
+phase optimizer
+%1, %2, %3, %4, %5, %6, %7, %8 = _fused_adamw_(%a, %b, %ga, %gb, %ma, %mb, %va, %vb, %ca, %cb) : f32[4,4] alias %a, f32[8,4] alias %b, f32[4,4] alias %ga, f32[8,4] alias %gb, f32[4,4] alias %ma, f32[8,4] alias %mb, f32[4,4] alias %va, f32[8,4] alias %vb
+output %y
+)",
+                                         "fused");
+  const Node& update =
+      graph.node(static_cast<NodeId>(graph.nodes().size()) - 1);
+  const auto storage_of = [&](std::size_t input) {
+    return graph.value(update.inputs[input]).storage;
+  };
+  const OperatorGraph sharded = parallel::Parallelize(
+      graph, ParseParallel("plan", "fsdp:2"),
+      std::vector<parallel::TrainedParameter>{{storage_of(0), storage_of(2)},
+                                              {storage_of(1), storage_of(3)}});
+  for (const std::size_t state : {4, 5, 6, 7}) {
+    EXPECT_EQ(sharded.storage(storage_of(state)).bytes,
+              graph.storage(storage_of(state)).bytes / 2);
+  }
+}
+
 /// Tensors of the blocks' inputs' size that die when the backward pass is over.
 int CountHeld(const OperatorGraph& graph) {
   int held = 0;

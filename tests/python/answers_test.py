@@ -195,6 +195,33 @@ class Others(unittest.TestCase):
                          alone.to_dict()["latency"])
         self.assertIn("samples_per_s", str(table))
 
+    def test_compares_runtimes_with_eager(self):
+        table = foretell.compare(ONNX, batches=[1, 8], devices="a30",
+                                 runtimes=["eager", "tensorrt,int8"])
+        self.assertEqual([(row["runtime"], row["batch"]) for row in table.rows],
+                         [("eager", 1), ("eager", 8),
+                          ("tensorrt,int8", 1), ("tensorrt,int8", 8)])
+        alone = foretell.predict(ONNX, batch=8, device="a30", runtime="tensorrt,int8")
+        self.assertEqual(table[-1].latency, alone.latency)
+        self.assertEqual(table.rows[1]["speed_up"], 1)
+        self.assertAlmostEqual(table.rows[3]["speed_up"],
+                               table[1].latency.ms / alone.latency.ms)
+
+    def test_without_eager_there_is_no_speed_up(self):
+        table = foretell.compare(ONNX, batches=1, devices="a30", runtimes="compile")
+        self.assertEqual([row["speed_up"] for row in table.rows], [None])
+        self.assertNotIn("runtime", foretell.compare(ONNX, batches=1,
+                                                     devices="a30").rows[0])
+
+    def test_leaves_out_runtimes_that_cannot_run_a_model(self):
+        step = dict(batches=1, devices="a30", mode="training")
+        with self.assertWarnsRegex(foretell.Warning,
+                                   "left out: runtime='tensorrt': trains in eager"):
+            table = foretell.compare(ONNX, runtimes=["tensorrt", "eager"], **step)
+        self.assertEqual([row["runtime"] for row in table.rows], ["eager"])
+        with self.assertRaisesRegex(foretell.Error, "runtime='tensorrt'"):
+            foretell.compare(ONNX, runtimes=["tensorrt"], **step)
+
     def test_compares_all_devices_of_the_catalogue(self):
         two = [{"name": "a30"}, {"name": "rtx-4090"}]
         with mock.patch("foretell._compare.catalogue", lambda: two):
@@ -293,7 +320,7 @@ class Errors(unittest.TestCase):
                         "invalid_argument", lambda: call(ONNX, batch=batch)))
 
     def test_refuse_one_device_or_batch_for_a_comparison(self):
-        for option in ({"device": "a30"}, {"batch": 8}):
+        for option in ({"device": "a30"}, {"batch": 8}, {"runtime": "compile"}):
             (name,) = option
             with self.assertRaisesRegex(foretell.Error, f"{name}=.*compare takes {name}"):
                 foretell.compare("zoo:resnet18", **option)

@@ -197,12 +197,10 @@ TEST(Recipe, TakesTheNumberOfGpusFromALauncher) {
   const Recipe recipe =
       RecipeFrom({"training_args.json", "accelerate_fsdp.yaml"});
   EXPECT_EQ(LineOf(recipe),
-            "--method full --batch 4 --optimizer adamw_bnb_8bit --autocast "
-            "--precision bf16 --recompute auto --parallel "
-            "fsdp1:4,cpu-offload");
-  EXPECT_EQ(
-      LeftOut(recipe),
-      "neftune_noise_alpha=5, gradients of 2 batches in sharded parameters");
+            "--method full --batch 4 --accumulate 2 --optimizer "
+            "adamw_bnb_8bit --autocast --precision bf16 --recompute auto "
+            "--parallel fsdp1:4,cpu-offload,no-sync");
+  EXPECT_EQ(LeftOut(recipe), "neftune_noise_alpha=5");
 }
 
 TEST(Recipe, SaysThatShardsNeedGpus) {

@@ -282,18 +282,25 @@ std::optional<Replacement> FuseLayerNorm(Match match) {
                   AttributesOf(rms));
 }
 
-/// As an exporter decomposes it: the normalized value times the weight.
-std::optional<Replacement> FuseRmsNorm(Match match) {
-  if (match.last().inputs.size() != 2) return std::nullopt;
-  const Name scale = match.last().inputs[1];
-  if (match.body().InitializerOf(scale) == nullptr) return std::nullopt;
-  const auto quotient = TakeQuotient(match, match.last().inputs[0]);
+/// If `quotient` is a value by its root mean square, and `scale` its weight.
+std::optional<Replacement> ByRmsNorm(
+    const Match& match, const std::optional<NormQuotient>& quotient,
+    const Name& scale) {
   if (!quotient || quotient->dividend != quotient->rms.of ||
       !IsWeight(match.body(), scale, quotient->rms.axes.size())) {
     return std::nullopt;
   }
   return match.By("RmsNormalization", {quotient->dividend, scale},
                   AttributesOf(quotient->rms));
+}
+
+/// As an exporter decomposes it: the normalized value times the weight.
+std::optional<Replacement> FuseRmsNorm(Match match) {
+  if (match.last().inputs.size() != 2) return std::nullopt;
+  const Name scale = match.last().inputs[1];
+  if (match.body().InitializerOf(scale) == nullptr) return std::nullopt;
+  const auto quotient = TakeQuotient(match, match.last().inputs[0]);
+  return ByRmsNorm(match, quotient, scale);
 }
 
 /// As models write it: the weight times the normalized value, or no weight.
@@ -309,12 +316,7 @@ std::optional<Replacement> FuseWrittenOutRmsNorm(Match match) {
   if (!is_product) return std::nullopt;
   const Name scale = match.last().inputs[0];
   const auto quotient = TakeQuotient(match, match.last().inputs[1]);
-  if (!quotient || quotient->dividend != quotient->rms.of ||
-      !IsWeight(match.body(), scale, quotient->rms.axes.size())) {
-    return std::nullopt;
-  }
-  return match.By("RmsNormalization", {quotient->dividend, scale},
-                  AttributesOf(quotient->rms));
+  return ByRmsNorm(match, quotient, scale);
 }
 
 std::optional<Replacement> FuseGroupNorm(Match match) {

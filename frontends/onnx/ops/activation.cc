@@ -153,8 +153,7 @@ at::Tensor Hardmax(const at::Tensor& x, std::int64_t axis) {
 template <AxisFunction function>
 void LowerAlongAxis(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", -1), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, -1, x.dim());
   ctx.Set(0, function(x, axis));
 }
 
@@ -162,8 +161,7 @@ void LowerAlongAxis(NodeContext& ctx) {
 template <AxisFunction function>
 void LowerFlattened(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", 1), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, 1, x.dim());
   if (x.dim() == 0 || Product(x.sizes().slice(axis + 1)) == 1) {
     ctx.Set(0, function(x, axis));
     return;

@@ -38,8 +38,7 @@ void SliceParts(NodeContext& ctx, const at::Tensor& x, std::int64_t axis) {
 /// or larger if the node may leave out some parts.
 void LowerUnbind(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, 0, x.dim());
   const auto count = static_cast<std::int64_t>(ctx.num_outputs());
   if (x.size(axis) > count && ctx.IntAttribute("may_leave_parts", 0) != 0) {
     SliceParts(ctx, x, axis);

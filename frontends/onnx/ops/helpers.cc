@@ -21,6 +21,11 @@ std::int64_t NormalizeAxis(const NodeContext& ctx, std::int64_t axis,
   return axis < 0 ? axis + bound : axis;
 }
 
+std::int64_t AxisAttribute(const NodeContext& ctx, std::int64_t fallback,
+                           std::int64_t rank) {
+  return NormalizeAxis(ctx, ctx.IntAttribute("axis", fallback), rank);
+}
+
 std::vector<std::int64_t> NormalizeAxes(const NodeContext& ctx,
                                         std::vector<std::int64_t> axes,
                                         std::int64_t rank) {
@@ -44,8 +49,7 @@ std::optional<std::vector<std::int64_t>> IntsInputOrAttribute(
 at::Tensor SecondOperand(NodeContext& ctx, const at::Tensor& first) {
   at::Tensor second = ctx.Operand(1);
   if (ctx.opset() >= 7 || !ctx.HasAttribute("axis")) return second;
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), first.dim());
+  const std::int64_t axis = AxisAttribute(ctx, 0, first.dim());
   while (second.dim() < first.dim() - axis) second = second.unsqueeze(-1);
   return second;
 }

@@ -17,6 +17,9 @@ namespace foretell::onnx {
 /// tensor without dimension counts as rank 1 here, as ATen does.
 std::int64_t NormalizeAxis(const NodeContext& ctx, std::int64_t axis,
                            std::int64_t rank);
+/// The same of attribute `axis`, or of `fallback` without it.
+std::int64_t AxisAttribute(const NodeContext& ctx, std::int64_t fallback,
+                           std::int64_t rank);
 /// As NormalizeAxis for each of `axes`; kCorrupt when one is given twice.
 std::vector<std::int64_t> NormalizeAxes(const NodeContext& ctx,
                                         std::vector<std::int64_t> axes,

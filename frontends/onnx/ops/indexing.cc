@@ -64,8 +64,7 @@ at::Tensor GatherAt(const at::Tensor& x, std::int64_t axis,
 void LowerGather(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   ctx.Check(x.dim() > 0, "data has no axis");
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, 0, x.dim());
   const at::Tensor positions = Positions(ctx, 1, x.size(axis));
   if (positions.dim() == 0 && ctx.IsHost(1)) {
     const std::int64_t position = ctx.Int(1);
@@ -77,8 +76,7 @@ void LowerGather(NodeContext& ctx) {
 
 void LowerGatherElements(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, 0, x.dim());
   ctx.Set(0, at::gather(x, axis, LongPositions(ctx, 1, x.size(axis))));
 }
 
@@ -126,8 +124,7 @@ void LowerCompress(NodeContext& ctx) {
     ctx.Set(0, at::index_select(x.reshape({-1}), 0, kept));
     return;
   }
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, 0, x.dim());
   ctx.Set(0, at::index_select(x, axis, kept));
 }
 
@@ -157,8 +154,7 @@ std::string_view ScatterReduction(const NodeContext& ctx) {
 void LowerScatterElements(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const at::Tensor updates = ctx.Tensor(2);
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, 0, x.dim());
   const at::Tensor positions = LongPositions(ctx, 1, x.size(axis));
   const std::string_view reduction = ScatterReduction(ctx);
   if (reduction.empty()) {
@@ -209,8 +205,7 @@ void LowerScatterND(NodeContext& ctx) {
 void LowerTensorScatter(NodeContext& ctx) {
   const at::Tensor cache = ctx.Tensor(0);
   const at::Tensor update = ctx.Tensor(1);
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", -2), cache.dim());
+  const std::int64_t axis = AxisAttribute(ctx, -2, cache.dim());
   const std::string mode = ctx.StringAttribute("mode", "linear");
   if (mode != "linear" && mode != "circular") FailAttribute(ctx, "mode", mode);
   ctx.Check(axis != 0, "axis is 0, the batch");
@@ -238,8 +233,7 @@ void LowerOneHot(NodeContext& ctx) {
   const at::Tensor values = ctx.Tensor(2);
   ctx.Check(values.numel() == 2, "values has {}, expected 2",
             Counted(values.numel(), "element"));
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", -1), given.dim() + 1);
+  const std::int64_t axis = AxisAttribute(ctx, -1, given.dim() + 1);
   const at::Tensor from_front =
       at::where(given.lt(0), given.add(depth), given).unsqueeze(axis);
   Ints shape(static_cast<size_t>(given.dim()) + 1, 1);

@@ -75,8 +75,7 @@ void LowerQLinearSoftmax(NodeContext& ctx) {
   const at::Tensor x = NumbersAt(ctx, 0);
   const bool is_one =
       ctx.RequireAttribute("opset", Attribute::Kind::kInt).i >= kAlongOneAxis;
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", is_one ? -1 : 1), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, is_one ? -1 : 1, x.dim());
   if (is_one) return SetQuantized(ctx, at::softmax(x, axis), 3);
   SetQuantized(ctx, at::softmax(x.flatten(axis), axis).view(x.sizes()), 3);
 }

@@ -143,8 +143,7 @@ void LowerRmsNormalization(NodeContext& ctx) {
 /// Dimensions of `x` starting at attribute `axis`.
 std::vector<std::int64_t> NormalizedShape(const NodeContext& ctx,
                                           const at::Tensor& x) {
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", -1), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, -1, x.dim());
   return x.sizes().slice(static_cast<size_t>(axis)).vec();
 }
 
@@ -206,8 +205,7 @@ void LowerLrn(NodeContext& ctx) {
 /// Vectors of norm zero stay zero.
 void LowerLpNormalization(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", -1), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, -1, x.dim());
   const std::int64_t order = ctx.IntAttribute("p", 2);
   ctx.Check(order == 1 || order == 2, "p is {}, expected 1 or 2", order);
   const at::Tensor norm =

@@ -64,8 +64,7 @@ at::Tensor Spread(const NodeContext& ctx, const at::Tensor& parameter,
   const std::int64_t block = ctx.IntAttribute("block_size", 0);
   const auto rank = static_cast<std::int64_t>(shape.size());
   if (block == 0 && parameter.numel() == 1) return parameter.reshape({});
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", 1), rank);
+  const std::int64_t axis = AxisAttribute(ctx, 1, rank);
   const std::int64_t size = shape[static_cast<size_t>(axis)];
   if (block == 0) {
     ctx.Check(parameter.dim() == 1 && parameter.numel() == size,

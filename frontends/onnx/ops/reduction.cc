@@ -184,8 +184,7 @@ at::Tensor ArgMin(const at::Tensor& x, std::int64_t axis, bool keepdims) {
 template <at::Tensor (*function)(const at::Tensor&, std::int64_t, bool)>
 void LowerArgument(NodeContext& ctx) {
   const at::Tensor x = Ordered(ctx.Tensor(0));
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, 0, x.dim());
   const bool keepdims = ctx.IntAttribute("keepdims", 1) != 0;
   if (ctx.IntAttribute("select_last_index", 0) == 0 || x.dim() == 0) {
     ctx.Set(0, function(x, axis, keepdims));

@@ -103,8 +103,7 @@ Ints PartSizes(NodeContext& ctx, std::int64_t length) {
 
 void LowerSplitToSequence(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, 0, x.dim());
   RefuseManyParts(ctx, x.size(axis));
   Sequence parts = at::split_with_sizes(x, PartSizes(ctx, x.size(axis)), axis);
   if (!ctx.Has(1) && ctx.IntAttribute("keepdims", 1) == 0) {
@@ -118,8 +117,8 @@ void LowerConcatFromSequence(NodeContext& ctx) {
   ctx.Check(!parts.empty(), "the sequence is empty");
   ctx.RequireAttribute("axis", Attribute::Kind::kInt);
   const bool stacks = ctx.IntAttribute("new_axis", 0) != 0;
-  const std::int64_t axis = NormalizeAxis(
-      ctx, ctx.IntAttribute("axis", 0), parts.front().dim() + (stacks ? 1 : 0));
+  const std::int64_t axis =
+      AxisAttribute(ctx, 0, parts.front().dim() + (stacks ? 1 : 0));
   ctx.Set(0, stacks ? at::stack(parts, axis) : at::cat(parts, axis));
 }
 

@@ -127,8 +127,7 @@ void LowerConcat(NodeContext& ctx) {
   for (size_t i = 0; i < ctx.num_inputs(); ++i) parts.push_back(ctx.Tensor(i));
   ctx.Check(!parts.empty(), "no input");
   if (ctx.opset() >= 4) ctx.RequireAttribute("axis", Attribute::Kind::kInt);
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", 1), parts[0].dim());
+  const std::int64_t axis = AxisAttribute(ctx, 1, parts[0].dim());
   for (const at::Tensor& part : parts) {
     if (part.dim() != parts[0].dim()) {
       ctx.Fail(ErrorCode::kCorrupt, "inputs have the shapes {} and {}",

@@ -118,8 +118,7 @@ void LowerSlice(NodeContext& ctx) {
 
 void LowerSplit(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
-  const std::int64_t axis =
-      NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
+  const std::int64_t axis = AxisAttribute(ctx, 0, x.dim());
   const Ints sizes = SplitSizes(ctx, x.size(axis));
   std::int64_t total = 0;
   for (const std::int64_t size : sizes) total += size;

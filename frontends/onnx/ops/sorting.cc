@@ -22,7 +22,7 @@ struct TopKOptions {
 
 TopKOptions OptionsOf(NodeContext& ctx, const at::Tensor& x) {
   TopKOptions options;
-  options.axis = NormalizeAxis(ctx, ctx.IntAttribute("axis", -1), x.dim());
+  options.axis = AxisAttribute(ctx, -1, x.dim());
   options.k = ctx.opset() < 10
                   ? ctx.RequireAttribute("k", Attribute::Kind::kInt).i
                   : ctx.Int(1);
@@ -102,8 +102,7 @@ UniqueResult Unique(const at::Tensor& x, std::int64_t axis) {
 void LowerUnique(NodeContext& ctx) {
   const at::Tensor x = ctx.device().is_meta() ? ctx.Host(0) : ctx.Tensor(0);
   const bool has_axis = ctx.HasAttribute("axis");
-  const std::int64_t axis =
-      has_axis ? NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim()) : 0;
+  const std::int64_t axis = has_axis ? AxisAttribute(ctx, 0, x.dim()) : 0;
   UniqueResult result =
       Unique(Ordered(has_axis ? x : x.reshape(-1)).contiguous(), axis);
   if (ctx.IntAttribute("sorted", 1) == 0) {

@@ -2,16 +2,20 @@
 
 #include "src/runtime/compile/decompose.h"
 #include "src/runtime/compile/fuse.h"
+#include "src/runtime/compile/image_copies.h"
 #include "src/runtime/compile/partition.h"
 #include "src/runtime/compile/saved_results.h"
+#include "src/runtime/compile/split_loops.h"
 
 namespace foretell::runtime {
 
-OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec) {
+OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec,
+                      const TorchVersion& torch) {
   if (graph.info().mode == Mode::kInference) {
-    return Fuse(Decompose(graph, spec));
+    return Fuse(SplitLoops(CopyImages(Decompose(graph, spec, torch))));
   }
-  return Fuse(Partition(Decompose(ExposeSaved(graph), spec)));
+  return Fuse(SplitLoops(
+      CopyImages(Partition(Decompose(ExposeSaved(graph), spec, torch)))));
 }
 
 }  // namespace foretell::runtime

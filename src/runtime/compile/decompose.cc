@@ -1,6 +1,7 @@
 #include "src/runtime/compile/decompose.h"
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "src/graph/attributes.h"
 #include "src/graph/recurrent_layer.h"
+#include "src/runtime/compile/decompose_losses.h"
 #include "src/runtime/compile/decompose_norms.h"
 #include "src/runtime/compile/image_layout.h"
 #include "src/runtime/compile/primitive_emitter.h"
@@ -16,6 +18,7 @@
 // (torch/_inductor/decomposition.py and torch/_decomp of PyTorch 2.13).
 //
 //   norms, softmaxes     sums along rows and operators element by element
+//   negative likelihood  a gather and sums; backward, no probability is read
 //   x.add_(y)            x1 = x.add(y): later readers of x read x1
 //   conv2d with a bias   conv2d and an addition, which fuses with what follows
 //   mean of images       adaptive pooling to one element is a sum
@@ -67,8 +70,11 @@ bool StaysWhole(const Node& node) {
 
 class Decomposer {
  public:
-  Decomposer(const OperatorGraph& graph, GraphInfo info, bool channels_last)
-      : graph_(graph), emitter_(graph, std::move(info), channels_last) {}
+  Decomposer(const OperatorGraph& graph, GraphInfo info,
+             const TorchVersion& torch)
+      : graph_(graph),
+        emitter_(graph, std::move(info), PrefersChannelsLast(graph)),
+        fuses_scatters_(torch >= kFusedScatters) {}
 
   OperatorGraph Run() {
     for (const Node& node : graph_.nodes()) {
@@ -81,10 +87,16 @@ class Decomposer {
  private:
   void Add(const Node& node) {
     if (node.phase == Phase::kOptimizer) return emitter_.Copy(node, true);
-    if (DecomposeNorm(emitter_, node)) return;
-    if (AddBiased(node) || AddMean(node) || AddDropout(node)) return;
+    if (DecomposeNorm(emitter_, node) ||
+        DecomposeLoss(emitter_, node, fuses_scatters_)) {
+      return;
+    }
+    if (AddBiased(node) || AddBiasGradient(node) || AddMean(node) ||
+        AddDropout(node)) {
+      return;
+    }
     if (AddPool(node) || AddPoolBackward(node) || AddReluBackward(node) ||
-        AddCopied(node)) {
+        AddGatherBackward(node) || AddCopied(node)) {
       return;
     }
     if (!StaysWhole(node)) return AddCalls(node);
@@ -108,9 +120,24 @@ class Decomposer {
       EmitUnmade(call);
       Add(call);
     }
+    for (const ValueId id : node.outputs) {
+      if (emitter_.Now(id) == kNone) SetKept(node, id);
+    }
     // What no call produced.
     for (const ValueId id : node.outputs) {
       if (emitter_.Now(id) == kNone) return emitter_.Copy(node, false);
+    }
+  }
+
+  /// A result that the backward pass reads is that of a call in its storage.
+  void SetKept(const Node& node, ValueId id) {
+    for (const Node& call : node.calls) {
+      for (const ValueId made : call.outputs) {
+        if (SharesStorage(graph_, made, id) &&
+            graph_.value(made).type == graph_.value(id).type) {
+          emitter_.Set(id, emitter_.Now(made));
+        }
+      }
     }
   }
 
@@ -162,6 +189,31 @@ class Decomposer {
     emitter_.Set(node.outputs[0],
                  emitter_.Emit(
                      "add", {product, emitter_.Now(node.inputs[kBias])}, type));
+    return true;
+  }
+
+  /// The gradient of a bias is a sum.
+  bool AddBiasGradient(const Node& node) {
+    if (node.target != "convolution_backward" || node.outputs.size() < 3) {
+      return false;
+    }
+    std::vector<ValueId> inputs;
+    for (const ValueId id : node.inputs) inputs.push_back(emitter_.Now(id));
+    const std::vector<ValueId> results =
+        emitter_.EmitAll(node.target, inputs,
+                         {graph_.value(node.outputs[0]).type,
+                          graph_.value(node.outputs[1]).type},
+                         node.attributes);
+    emitter_.Set(node.outputs[0], results[0]);
+    emitter_.Set(node.outputs[1], results[1]);
+    std::vector<std::int64_t> dims = {0};
+    for (std::size_t i = 2; i < emitter_.TypeOf(inputs[0]).shape.size(); ++i) {
+      dims.push_back(static_cast<std::int64_t>(i));
+    }
+    emitter_.Set(
+        node.outputs[2],
+        emitter_.Emit("sum", {inputs[0]}, graph_.value(node.outputs[2]).type,
+                      {{"dim", dims}}));
     return true;
   }
 
@@ -218,13 +270,29 @@ class Decomposer {
   /// A scatter of the gradient (grad, self, indices), which does not read what
   /// was pooled.
   bool AddPoolBackward(const Node& node) {
-    if (node.target != "max_pool2d_with_indices_backward") return false;
+    if (node.target != "max_pool2d_with_indices_backward" || !fuses_scatters_) {
+      return false;
+    }
     emitter_.Set(
         node.outputs[0],
         emitter_.Emit(
             node.target,
             {emitter_.Now(node.inputs[0]), emitter_.Now(node.inputs[2])},
             graph_.value(node.outputs[0]).type, node.attributes));
+    return true;
+  }
+
+  /// A scatter of the gradient (grad, self, indices) into zeros, which does not
+  /// read what was gathered from.
+  bool AddGatherBackward(const Node& node) {
+    if (node.target != "gather_backward") return false;
+    const TensorType& type = graph_.value(node.outputs[0]).type;
+    const ValueId zeros = emitter_.Emit("full", {}, type);
+    emitter_.Set(node.outputs[0],
+                 emitter_.Emit("scatter_add",
+                               {zeros, emitter_.Now(node.inputs[2]),
+                                emitter_.Now(node.inputs[0])},
+                               type, node.attributes));
     return true;
   }
 
@@ -244,14 +312,16 @@ class Decomposer {
 
   const OperatorGraph& graph_;
   PrimitiveEmitter emitter_;
+  bool fuses_scatters_;
 };
 
 }  // namespace
 
-OperatorGraph Decompose(const OperatorGraph& graph, const RuntimeSpec& spec) {
+OperatorGraph Decompose(const OperatorGraph& graph, const RuntimeSpec& spec,
+                        const TorchVersion& torch) {
   GraphInfo info = graph.info();
   info.runtime = spec;
-  return Decomposer(graph, std::move(info), PrefersChannelsLast(graph)).Run();
+  return Decomposer(graph, std::move(info), torch).Run();
 }
 
 }  // namespace foretell::runtime

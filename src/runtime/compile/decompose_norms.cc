@@ -106,8 +106,9 @@ void Apply(NormWriter& writer, ValueId x, ValueId mean, ValueId rstd,
   writer.Result(0, "to", {y});
 }
 
-/// Mean and rstd, if the backward operator reads them.
-void Keep(NormWriter& writer, ValueId mean, ValueId rstd) {
+/// What the backward operator reads: mean and rstd, before them the operand
+/// where the kernel needed a copy of it.
+void Keep(NormWriter& writer, ValueId x, ValueId mean, ValueId rstd) {
   const std::vector<ValueId>& results = writer.node().outputs;
   if (results.size() < 3) return;
   PrimitiveEmitter& emitter = writer.emitter();
@@ -116,8 +117,9 @@ void Keep(NormWriter& writer, ValueId mean, ValueId rstd) {
     emitter.Set(result,
                 emitter.TypeOf(made) == type ? made : emitter.View(made, type));
   };
-  keep(results[1], mean);
-  keep(results[2], rstd);
+  if (results.size() > 3) keep(results[1], x);
+  keep(results[results.size() - 2], mean);
+  keep(results.back(), rstd);
 }
 
 void LayerNorm(NormWriter& writer) {
@@ -129,7 +131,7 @@ void LayerNorm(NormWriter& writer) {
       writer.Moments(x, LastDims(shape, count));
   const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
   Apply(writer, x, moments[1], rstd, 1);
-  Keep(writer, moments[1], rstd);
+  Keep(writer, x, moments[1], rstd);
 }
 
 void RmsNorm(NormWriter& writer) {
@@ -162,7 +164,7 @@ void GroupNorm(NormWriter& writer) {
       writer.Moments(emitter.View(x, type), {2});
   const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
   Apply(writer, x, moments[1], rstd, 1);
-  Keep(writer, moments[1], rstd);
+  Keep(writer, x, moments[1], rstd);
 }
 
 /// input, weight, bias, running_mean, running_var.
@@ -178,7 +180,7 @@ void BatchNorm(NormWriter& writer) {
   const std::vector<ValueId> moments = writer.Moments(x, ChannelDims(shape));
   const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
   Apply(writer, x, moments[1], rstd, 1);
-  Keep(writer, moments[1], rstd);
+  Keep(writer, x, moments[1], rstd);
   for (std::size_t i = kMean; i < std::min(writer.Count(), kVariance + 1);
        ++i) {
     writer.emitter().EmitInto(writer.Input(i), "lerp_",
@@ -269,6 +271,46 @@ void BatchNormBackward(NormWriter& writer) {
   NormBackward(writer, dims, dims, kMean, 2);
 }
 
+/// grad, input, mean, rstd, weight. Sums along the rows of each channel are
+/// added up along the channels of each group.
+void GroupNormBackward(NormWriter& writer) {
+  constexpr std::size_t kMean = 2, kWeight = 4;
+  PrimitiveEmitter& emitter = writer.emitter();
+  const ValueId gradient = writer.Input(0), x = writer.Input(1);
+  const ValueId mean = writer.Input(kMean), rstd = writer.Input(kMean + 1);
+  const Shape shape = writer.ShapeOf(x);
+  const std::int64_t groups = writer.node().Int("group", 1);
+  const bool has_weight = writer.Count() > kWeight;
+  const auto along_rows = [&](ValueId of) {
+    const ValueId sum =
+        writer.Reduce("sum", of, LastDims(shape, shape.size() - 2));
+    return emitter.View(sum, {emitter.TypeOf(sum).dtype,
+                              {shape[0], groups, shape[1] / groups}});
+  };
+  const ValueId dot = along_rows(writer.Pointwise("mul", {gradient, x}));
+  const ValueId sum = along_rows(gradient);
+  const auto along_channels = [&](ValueId of) {
+    if (has_weight) of = writer.Pointwise("mul", {of, writer.Input(kWeight)});
+    return writer.Reduce("sum", of, {2});
+  };
+  const ValueId group_dot = along_channels(dot);
+  const ValueId group_sum = along_channels(sum);
+  const ValueId share =
+      writer.Pointwise("mul", {group_sum, mean, group_dot, rstd});
+  const ValueId offset =
+      writer.Pointwise("sub", {share, mean, group_sum, rstd});
+  const ValueId scaled = writer.Pointwise(
+      "mul", has_weight
+                 ? std::vector<ValueId>{gradient, rstd, writer.Input(kWeight)}
+                 : std::vector<ValueId>{gradient, rstd});
+  writer.Result(0, "add",
+                {scaled, writer.Pointwise("mul", {x, share}), offset});
+  if (writer.node().outputs.size() < 3) return;
+  const ValueId each = writer.Pointwise("mul", {dot, sum, mean, rstd});
+  writer.Result(1, "view", {writer.Reduce("sum", each, {0})});
+  writer.Result(2, "view", {writer.Reduce("sum", sum, {0})});
+}
+
 struct NormRule {
   std::string_view target;
   std::size_t least_inputs;
@@ -289,6 +331,7 @@ constexpr auto kNormRules = std::to_array<NormRule>({
     {"_softmax_backward_data", 2, &SoftmaxBackward},
     {"_log_softmax_backward_data", 2, &SoftmaxBackward},
     {"native_layer_norm_backward", 4, &LayerNormBackward},
+    {"native_group_norm_backward", 4, &GroupNormBackward},
     {"native_batch_norm_backward", 7, &BatchNormBackward},
 });
 

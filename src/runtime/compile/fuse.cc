@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "src/graph/index_of.h"
+#include "src/graph/strides.h"
 #include "src/runtime/compile/loops.h"
+#include "src/runtime/compile/pass_buffers.h"
+#include "src/runtime/compile/peak_order.h"
 #include "src/runtime/compile/primitive_emitter.h"
+#include "src/runtime/compile/reuse.h"
 #include "src/runtime/compile/schedule.h"
 
 // Writes scheduled kernels as nodes. A kernel reads the buffers of its loops,
@@ -17,12 +22,6 @@
 
 namespace foretell::runtime {
 namespace {
-
-/// Rows so few that they do not fill the GPU are summed in parts, which a
-/// second kernel adds up (ir.Reduction.num_splits): 2 x 108 SMs x 32.
-constexpr std::int64_t kFewRows = 6912;
-constexpr std::int64_t kLongRow = 8192;
-constexpr std::int64_t kLongOuterRow = 2048;
 
 class KernelWriter {
  public:
@@ -34,8 +33,10 @@ class KernelWriter {
         leaves_(graph.values().size(), false) {}
 
   OperatorGraph Run() {
-    const std::vector<KernelNodes> kernels = ScheduleKernels(graph_, loops_);
+    std::vector<KernelNodes> kernels = ScheduleKernels(graph_, loops_);
     FindLeaving(kernels);
+    PlanMemory(kernels);
+    if (graph_.info().runtime.cuda_graphs) CopyInputs();
     for (const KernelNodes& kernel : kernels) {
       const Node& first = graph_.node(kernel.front());
       phase_ = std::max(phase_, first.phase);
@@ -45,11 +46,28 @@ class KernelWriter {
     }
     phase_ = Phase::kOptimizer;
     AddViews();
+    for (const auto& [id, now] : copied_) emitter_.Set(id, now);
     return emitter_.Finish();
   }
 
  private:
   const Loop& LoopOf(NodeId id) const { return loops_[IndexOf(id)]; }
+
+  /// A CUDA graph reads its inputs where they were when it was recorded;
+  /// parameters and buffers stay there (torch/_inductor/cudagraph_trees.py).
+  void CopyInputs() {
+    if (graph_.nodes().empty()) return;
+    emitter_.Begin(graph_.nodes().front());
+    for (const ValueId id : graph_.inputs()) {
+      const Value& value = graph_.value(id);
+      if (value.producer != kNone ||
+          graph_.storage(value.storage).role != TensorRole::kInput) {
+        continue;
+      }
+      copied_.emplace_back(id, emitter_.Now(id));
+      emitter_.Set(id, emitter_.Clone(emitter_.Now(id), IsChannelsLast(value)));
+    }
+  }
 
   /// Results that are read outside of their kernel.
   void FindLeaving(const std::vector<KernelNodes>& kernels) {
@@ -70,6 +88,35 @@ class KernelWriter {
       }
     }
     for (ValueId id : graph_.outputs()) leaves_[IndexOf(BaseOf(id))] = true;
+  }
+
+  /// Sorts the kernels of each pass and shares memory among their results.
+  void PlanMemory(std::vector<KernelNodes>& kernels) {
+    const auto phase_of = [this](const KernelNodes& kernel) {
+      return graph_.node(kernel.front()).phase;
+    };
+    for (auto begin = kernels.begin(); begin != kernels.end();) {
+      const Phase phase = phase_of(*begin);
+      const auto end = std::find_if(begin, kernels.end(), [&](const auto& one) {
+        return phase_of(one) != phase;
+      });
+      if (phase != Phase::kOptimizer) PlanPass({begin, end});
+      begin = end;
+    }
+  }
+
+  void PlanPass(std::span<KernelNodes> kernels) {
+    const PassBuffers buffers = BuffersOf(graph_, loops_, kernels);
+    const std::vector<int> order = OrderForPeak(buffers);
+    for (const Reuse& reuse :
+         PlanReuse(graph_, loops_, {kernels, buffers, order, leaves_})) {
+      emitter_.ShareStorage(reuse.made, reuse.of);
+    }
+    std::vector<KernelNodes> sorted;
+    for (const int kernel : order) {
+      sorted.push_back(std::move(kernels[IndexOf(kernel)]));
+    }
+    std::ranges::move(sorted, kernels.begin());
   }
 
   ValueId BaseOf(ValueId id) const {
@@ -115,7 +162,6 @@ class KernelWriter {
         emitter_.AddKernel(reduces ? "fused_reduce" : "fused_elementwise",
                            Operands(kernel), Results(kernel));
     AddInside(kernel, added);
-    if (IsSplit(kernel)) AddSecondPart(kernel);
   }
 
   std::vector<ValueId> Operands(const KernelNodes& kernel) const {
@@ -170,21 +216,6 @@ class KernelWriter {
                                      : emitter_.Inside(added, id);
   }
 
-  bool IsSplit(const KernelNodes& kernel) const {
-    return std::ranges::any_of(kernel, [&](NodeId id) {
-      const Loop& loop = LoopOf(id);
-      return loop.kind == LoopKind::kReduction && loop.rows < kFewRows &&
-             loop.row_elements > (loop.is_inner ? kLongRow : kLongOuterRow);
-    });
-  }
-
-  /// Adds up the parts of few long rows.
-  void AddSecondPart(const KernelNodes& kernel) {
-    const Node& node = graph_.node(kernel.front());
-    emitter_.Emit("fused_reduce", {emitter_.Now(Results(kernel).front())},
-                  graph_.value(node.outputs.front()).type);
-  }
-
   const OperatorGraph& graph_;
   std::vector<Loop> loops_;
   PrimitiveEmitter emitter_;
@@ -192,6 +223,8 @@ class KernelWriter {
   std::vector<bool> leaves_;    ///< By value.
   std::vector<NodeId> views_;   ///< Not yet added.
   bool listed_ = false;
+  /// Inputs in front of a CUDA graph, by value of the graph.
+  std::vector<std::pair<ValueId, ValueId>> copied_;
   Phase phase_ = Phase::kForward;  ///< Of the newest kernel.
 };
 

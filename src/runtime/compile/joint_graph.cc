@@ -148,40 +148,51 @@ class JointWriter {
       made.bytes += graph_.value(output).type.Bytes();
     }
     if (const std::int32_t same = FindSame(node, made); same != kNone) {
-      joint_.place_of[IndexOf(node.outputs.front())] = same;
-      return;
+      return TakePlaces(node, joint_.nodes[IndexOf(same)].node);
     }
     if (node.outputs.size() == 1) made.value = node.outputs.front();
     const ValueId only = made.value;
+    const bool is_root = made.inputs.empty();
     const std::int32_t place = Add(std::move(made), only);
+    if (is_root) roots_.push_back(place);
     if (only == kNone) AddItems(id, place);
   }
 
-  /// An earlier operator of one result that computes the same
-  /// (fx_graph_cse), or kNone.
+  void TakePlaces(const Node& node, NodeId same) {
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      joint_.place_of[IndexOf(node.outputs[i])] =
+          joint_.place_of[IndexOf(graph_.node(same).outputs[i])];
+    }
+  }
+
+  /// An earlier operator that computes the same (fx_graph_cse), or kNone.
   std::int32_t FindSame(const Node& node, const JointNode& made) const {
-    if (node.outputs.size() != 1 || made.inputs.empty() || made.in_backward ||
-        !made.traits.is_fusible || made.traits.is_random) {
+    if (node.outputs.empty() || made.in_backward || made.traits.is_random ||
+        node.target == "empty" || IsUpdate(node) || IsGradient(node)) {
       return kNone;
     }
+    const std::vector<std::int32_t>& candidates =
+        made.inputs.empty() ? roots_
+                            : joint_.nodes[IndexOf(made.inputs.back())].users;
+    const auto same = std::ranges::find_if(candidates, [&](std::int32_t place) {
+      const JointNode& other = joint_.nodes[IndexOf(place)];
+      return !other.in_backward && !other.is_item &&
+             IsSame(graph_.node(other.node), node);
+    });
+    return same == candidates.end() ? kNone : *same;
+  }
+
+  bool IsSame(const Node& earlier, const Node& node) const {
     const auto place_of = [this](ValueId id) {
       return joint_.place_of[IndexOf(id)];
     };
-    for (const std::int32_t user :
-         joint_.nodes[IndexOf(made.inputs.back())].users) {
-      const JointNode& other = joint_.nodes[IndexOf(user)];
-      const Node& earlier = graph_.node(other.node);
-      if (other.value != kNone && earlier.outputs.size() == 1 &&
-          earlier.target == node.target &&
-          earlier.attributes == node.attributes &&
-          graph_.value(other.value).type ==
-              graph_.value(node.outputs.front()).type &&
-          std::ranges::equal(earlier.inputs, node.inputs, {}, place_of,
-                             place_of)) {
-        return user;
-      }
-    }
-    return kNone;
+    const auto type_of = [this](ValueId id) { return graph_.value(id).type; };
+    return earlier.target == node.target &&
+           earlier.attributes == node.attributes &&
+           std::ranges::equal(earlier.outputs, node.outputs, {}, type_of,
+                              type_of) &&
+           std::ranges::equal(earlier.inputs, node.inputs, {}, place_of,
+                              place_of);
   }
 
   void AddItems(NodeId id, std::int32_t tuple) {
@@ -190,7 +201,8 @@ class JointWriter {
            .value = output,
            .bytes = graph_.value(output).type.Bytes(),
            .traits = {.is_fusible = true, .is_recomputable = true},
-           .inputs = {tuple}},
+           .inputs = {tuple},
+           .is_item = true},
           output);
     }
   }
@@ -200,9 +212,15 @@ class JointWriter {
     if (place != kNone) joint_.nodes[IndexOf(place)].is_result = true;
   }
 
-  /// The program's results, updates of sources, and what the optimizer reads.
+  /// The program's results, the loss, updates of sources, and what the
+  /// optimizer reads.
   void MarkResults() {
     for (const ValueId id : graph_.outputs()) MarkResult(id);
+    const auto first =
+        std::ranges::find(graph_.nodes(), Phase::kBackward, &Node::phase);
+    if (first != graph_.nodes().end()) {
+      std::ranges::for_each(first->inputs, [&](ValueId id) { MarkResult(id); });
+    }
     for (const Node& node : graph_.nodes()) {
       if (node.phase == Phase::kOptimizer) {
         std::ranges::for_each(node.inputs, [&](ValueId id) { MarkResult(id); });
@@ -261,8 +279,9 @@ class JointWriter {
 
   const OperatorGraph& graph_;
   JointGraph joint_;
-  std::vector<bool> is_live_;  ///< By node of the step.
-  bool has_begun_ = false;     ///< The backward pass.
+  std::vector<bool> is_live_;        ///< By node of the step.
+  std::vector<std::int32_t> roots_;  ///< Operators without operands.
+  bool has_begun_ = false;           ///< The backward pass.
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ struct JointNode {
   std::vector<std::int32_t> inputs = {};  ///< Places in the joint graph.
   std::vector<std::int32_t> users = {};
 
+  bool is_item = false;  ///< One of the several results of its operator.
   bool is_source = false;
   bool is_static = false;    ///< Parameter or buffer: kept anyway.
   bool is_result = false;    ///< Must exist after the backward pass.

@@ -35,12 +35,13 @@ constexpr std::size_t kMostConcatenated = 8;  // max_pointwise_cat_inputs
 constexpr std::int64_t kOperationsEach = 2;
 /// Window of a pooling from which on it is left to PyTorch (lowering.py).
 constexpr std::int64_t kMostWindow = 25;
+constexpr std::int64_t kUnrolledRow = 8;  // unroll_reductions_threshold
 
 /// In addition to those of elements.
 constexpr auto kPointwiseKinds = std::to_array<OpKind>(
     {OpKind::kView, OpKind::kCopy, OpKind::kCast, OpKind::kPad,
      OpKind::kUpsample, OpKind::kGather, OpKind::kEmbedding, OpKind::kFill,
-     OpKind::kRandom, OpKind::kDropout, OpKind::kBatchNorm});
+     OpKind::kRandom, OpKind::kDropout, OpKind::kBatchNorm, OpKind::kScatter});
 
 constexpr auto kWindowKinds = std::to_array<OpKind>(
     {OpKind::kMaxPool, OpKind::kAveragePool, OpKind::kPoolBackward});
@@ -94,6 +95,10 @@ class LoopLowering {
            });
   }
 
+  static bool IsReduction(const Node& node) {
+    return node.kind == OpKind::kReduce || node.kind == OpKind::kArgReduce;
+  }
+
   LoopKind KindOf(const Node& node) const {
     if (node.phase == Phase::kOptimizer || node.outputs.empty()) {
       return LoopKind::kExtern;
@@ -107,10 +112,10 @@ class LoopLowering {
       return LoopKind::kView;
     }
     if (!node.calls.empty()) return LoopKind::kExtern;
-    if (node.kind == OpKind::kReduce || node.kind == OpKind::kArgReduce) {
+    if (IsReduction(node)) {
       const bool sorts = std::ranges::count(kSortedReductions, node.target) > 0;
-      return sorts || node.inputs.empty() ? LoopKind::kExtern
-                                          : LoopKind::kReduction;
+      if (sorts || node.inputs.empty()) return LoopKind::kExtern;
+      return IsUnrolled(node) ? LoopKind::kPointwise : LoopKind::kReduction;
     }
     if (node.kind == OpKind::kConcat) {
       return node.inputs.size() <= kMostConcatenated ? LoopKind::kPointwise
@@ -122,8 +127,21 @@ class LoopLowering {
                : LoopKind::kExtern;
   }
 
-  /// Elements of the window of a pooling; 1 of every other operator.
-  static std::int64_t WindowOf(const Node& node) {
+  /// A sum of a few elements is written out.
+  bool IsUnrolled(const Node& node) const {
+    return node.outputs.size() == 1 && RowOf(node) < kUnrolledRow &&
+           node.FindAttribute(kPartsAttribute) == nullptr;
+  }
+  std::int64_t RowOf(const Node& node) const {
+    const std::int64_t rows =
+        std::max<std::int64_t>(1, Elements(node.outputs.front()));
+    return std::max<std::int64_t>(1, Elements(node.inputs.front()) / rows);
+  }
+
+  /// Elements of the window of a pooling, or of a sum that is written out; 1 of
+  /// every other operator.
+  std::int64_t WindowOf(const Node& node) const {
+    if (IsReduction(node)) return IsUnrolled(node) ? RowOf(node) : 1;
     if (!IsOneOf(kWindowKinds, node.kind)) return 1;
     std::vector<std::int64_t> window = node.Ints("kernel_size", {});
     if (window.size() == 1) window.push_back(window.front());
@@ -132,7 +150,7 @@ class LoopLowering {
     return elements;
   }
 
-  static LoopKind WindowKind(const Node& node) {
+  LoopKind WindowKind(const Node& node) const {
     const bool is_plain = node.target.find("3d") == std::string::npos &&
                           node.target.find("adaptive") == std::string::npos;
     return is_plain && node.FindAttribute("kernel_size") != nullptr &&
@@ -221,19 +239,29 @@ class LoopLowering {
     const Node& node = graph_.node(id);
     if (loop.kind == LoopKind::kView) return;
     const bool has_window = WindowOf(node) > 1;
-    for (const ValueId input : node.inputs) AddInput(loop, input, has_window);
+    const bool is_update = UpdatesFirst(node);
+    const bool moves = node.kind == OpKind::kScatter && !is_update;
+    for (const ValueId input : node.inputs) {
+      AddInput(
+          loop, input,
+          has_window || moves || (is_update && input == node.inputs.front()));
+    }
     if (node.outputs.empty()) return;
-    loop.rows = Elements(node.outputs.front());
+    loop.rows = Elements(is_update ? node.inputs.back() : node.outputs.front());
     loop.operations = WindowOf(node) + std::ssize(loop.inlined);
     if (loop.kind == LoopKind::kReduction) SetRow(node, loop);
     if (loop.kind == LoopKind::kPointwise)
       loop.is_buffer = IsStored(node, loop);
   }
 
+  /// Adds to elements of its first operand that the others say.
+  static bool UpdatesFirst(const Node& node) {
+    return node.kind == OpKind::kScatter && node.target.ends_with('_');
+  }
+
   void SetRow(const Node& node, Loop& loop) const {
     const TensorType& input = graph_.value(node.inputs.front()).type;
-    const std::int64_t rows = std::max<std::int64_t>(1, loop.rows);
-    loop.row_elements = std::max<std::int64_t>(1, input.NumElements() / rows);
+    loop.row_elements = RowOf(node);
     const auto dims = DimsOf(node, "dim", input.shape.size());
     if (!dims || dims->empty()) return;
     std::vector<std::size_t> sorted = *dims;
@@ -242,6 +270,26 @@ class LoopLowering {
                     sorted.back() - sorted.front() + 1 == sorted.size();
     const Value& value = graph_.value(node.inputs.front());
     if (IsChannelsLast(value) && sorted.back() > 1) loop.is_inner = false;
+    loop.steps_by_one = MostStepByOne(loop, value, sorted);
+  }
+
+  /// Whether more of what is read as `operand` is has neighbours in memory
+  /// along `dims` than not.
+  bool MostStepByOne(const Loop& loop, const Value& operand,
+                     std::span<const std::size_t> dims) const {
+    const auto steps = [dims](const Value& value) {
+      const Strides strides = StridesOf(value);
+      return std::ranges::any_of(dims, [&](std::size_t dim) {
+        return strides[dim] == 1 && value.type.shape[dim] > 1;
+      });
+    };
+    int inner = 0, outer = 0;
+    for (const LoopRead& read : loop.reads) {
+      const Value& value = graph_.value(read.value);
+      if (value.type.shape != operand.type.shape) continue;
+      ++(steps(value) ? inner : outer);
+    }
+    return inner + outer == 0 ? steps(operand) : inner > outer;
   }
 
   bool IsStored(const Node& node, const Loop& loop) const {
@@ -265,6 +313,7 @@ class LoopLowering {
                               reader.kind == OpKind::kUpsample;
       return loops_[IndexOf(user)].kind == LoopKind::kExtern ||
              reader.phase != node.phase ||
+             (UpdatesFirst(reader) && reader.inputs.front() == result) ||
              (has_window && loop.reads.size() > 1);
     });
   }

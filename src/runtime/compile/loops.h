@@ -1,11 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "foretell/graph.h"
 
 namespace foretell::runtime {
+
+/// Set on a reduction of what others made of parts of the rows: it is never
+/// written out.
+inline constexpr std::string_view kPartsAttribute = "of_parts";
 
 /// What Inductor makes of a primitive.
 enum class LoopKind : std::uint8_t {
@@ -32,6 +37,7 @@ struct Loop {
   std::int64_t rows = 0;          ///< Results.
   std::int64_t row_elements = 1;  ///< Of a reduction.
   bool is_inner = true;           ///< Rows lie in memory one after the other.
+  bool steps_by_one = true;       ///< Neighbours in memory are in one row.
   std::vector<LoopRead> reads = {};  ///< Buffers, through all that is inline.
   std::vector<NodeId> inlined = {};  ///< Primitives computed inside, in order.
   std::int64_t operations = 1;       ///< Of the loop's body.

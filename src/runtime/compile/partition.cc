@@ -137,7 +137,9 @@ class PassWriter {
       const Node& node = graph_.node(id);
       if (node.phase == Phase::kForward) continue;
       const JointNode* const joint = JointOf(id);
+      // An operator that computes what another does is gone.
       const bool is_pass = node.phase == Phase::kBackward && joint != nullptr &&
+                           joint->node == id &&
                            (joint->in_backward || IsResult(node));
       if (is_pass) CopyWithOperands(id);
       if (node.phase == Phase::kOptimizer) {

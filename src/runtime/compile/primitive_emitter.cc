@@ -53,9 +53,26 @@ ValueId PrimitiveEmitter::Now(ValueId id) const {
 
 void PrimitiveEmitter::Set(ValueId id, ValueId now) {
   value_of_[IndexOf(id)] = now;
+  const StorageId storage = graph_.value(id).storage;
+  if (now != kNone && builder_.value(now).producer != kNone &&
+      graph_.storage(storage).role == TensorRole::kGradient) {
+    builder_.SetRole(builder_.value(now).storage, TensorRole::kGradient);
+  }
 }
 
 void PrimitiveEmitter::Begin(const Node& node) { node_ = &node; }
+
+void PrimitiveEmitter::ShareStorage(ValueId made, ValueId of) {
+  const StorageId storage = graph_.value(made).storage;
+  const StorageId shared = StorageNow(graph_.value(of).storage);
+  storage_of_[IndexOf(storage)] = shared;
+  const TensorRole role = graph_.storage(storage).role;
+  const TensorRole before = builder_.storage(shared).role;
+  if (role == TensorRole::kGradient || before == TensorRole::kActivation ||
+      before == TensorRole::kBackwardTemporary) {
+    builder_.SetRole(shared, role);
+  }
+}
 
 StorageId PrimitiveEmitter::AddStorage(const TensorType& type) {
   return builder_.AddStorage(type.Bytes(),
@@ -101,6 +118,17 @@ ValueId PrimitiveEmitter::Emit(std::string target, std::vector<ValueId> inputs,
   return EmitAll(std::move(target), std::move(inputs), {std::move(type)},
                  std::move(attributes))
       .front();
+}
+
+ValueId PrimitiveEmitter::Clone(ValueId of, bool channels_last) {
+  const TensorType type = TypeOf(of);
+  const NodeId node = builder_.AddNode({.target = "clone",
+                                        .inputs = {of},
+                                        .scope = node_->scope,
+                                        .phase = node_->phase});
+  return builder_.AddResult(
+      node, {}, type, AddStorage(type),
+      channels_last ? ChannelsLastStrides(type.shape) : Strides());
 }
 
 ValueId PrimitiveEmitter::View(ValueId of, TensorType type) {
@@ -173,19 +201,26 @@ void PrimitiveEmitter::Copy(const Node& node, bool with_calls) {
   if (with_calls) CopyCalls(node, added);
 }
 
+ValueId PrimitiveEmitter::NowOrInner(NodeId added, ValueId id) {
+  if (Now(id) == kNone) {
+    const Value& value = graph_.value(id);
+    Set(id, builder_.AddInner(added, {}, value.type, StorageNow(value.storage),
+                              value.strides));
+  }
+  return Now(id);
+}
+
 void PrimitiveEmitter::CopyCalls(const Node& node, NodeId added) {
   for (const Node& call : node.calls) {
     NodeSpec spec{
         .target = call.target, .inputs = {}, .attributes = call.attributes};
-    for (const ValueId id : call.inputs) spec.inputs.push_back(Now(id));
+    // What no call made is allocated inside: a mask that a call fills.
+    for (const ValueId id : call.inputs) {
+      spec.inputs.push_back(NowOrInner(added, id));
+    }
     std::vector<ValueId> results;
     for (const ValueId id : call.outputs) {
-      if (Now(id) == kNone) {
-        const Value& value = graph_.value(id);
-        Set(id, builder_.AddInner(added, {}, value.type,
-                                  StorageNow(value.storage), value.strides));
-      }
-      results.push_back(Now(id));
+      results.push_back(NowOrInner(added, id));
     }
     builder_.AddCall(added, std::move(spec), std::move(results));
   }
@@ -193,9 +228,11 @@ void PrimitiveEmitter::CopyCalls(const Node& node, NodeId added) {
 
 NodeId PrimitiveEmitter::AddKernel(std::string target,
                                    std::vector<ValueId> inputs,
-                                   const std::vector<ValueId>& results) {
+                                   const std::vector<ValueId>& results,
+                                   Attributes attributes) {
   const NodeId added = builder_.AddNode({.target = std::move(target),
                                          .inputs = std::move(inputs),
+                                         .attributes = std::move(attributes),
                                          .scope = node_->scope,
                                          .phase = node_->phase});
   kernel_storage_ = StorageNow(graph_.value(results.front()).storage);

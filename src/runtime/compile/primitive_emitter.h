@@ -23,6 +23,7 @@ class PrimitiveEmitter {
   const OperatorGraph& graph() const { return graph_; }
   /// The tensor of the new graph that replaces `id`.
   ValueId Now(ValueId id) const;
+  /// Gradients of parameters stay such.
   void Set(ValueId id, ValueId now);
   const TensorType& TypeOf(ValueId now) const {
     return builder_.value(now).type;
@@ -30,6 +31,10 @@ class PrimitiveEmitter {
 
   /// What Emit adds belongs to `node`.
   void Begin(const Node& node);
+  /// `made`, a result of the old graph that is not yet written, will lie where
+  /// `of` lies, which is at least as large. It outlives the pass if either
+  /// does.
+  void ShareStorage(ValueId made, ValueId of);
   /// Adds an operator on tensors of the new graph whose one result has `type`
   /// in a storage of its own.
   ValueId Emit(std::string target, std::vector<ValueId> inputs, TensorType type,
@@ -38,6 +43,8 @@ class PrimitiveEmitter {
   std::vector<ValueId> EmitAll(std::string target, std::vector<ValueId> inputs,
                                const std::vector<TensorType>& types,
                                Attributes attributes = {});
+  /// Adds a copy of `of`: of an image channels-last, or in the row-major order.
+  ValueId Clone(ValueId of, bool channels_last);
   /// Adds `of` as a tensor of another shape.
   ValueId View(ValueId of, TensorType type);
   /// Adds an operator that writes into the tensor `into`, and returns that.
@@ -52,7 +59,8 @@ class PrimitiveEmitter {
 
   /// Adds a kernel of tensors of the new graph; `results` are the old graph's.
   NodeId AddKernel(std::string target, std::vector<ValueId> inputs,
-                   const std::vector<ValueId>& results);
+                   const std::vector<ValueId>& results,
+                   Attributes attributes = {});
   /// Adds `node` as a call inside the kernel `added`, on tensors of the new
   /// graph. Results that are none of the kernel's are inner tensors, known to
   /// Inside until ForgetInside.
@@ -74,6 +82,8 @@ class PrimitiveEmitter {
                           const std::vector<ValueId>& inputs) const;
   StorageId AddStorage(const TensorType& type);
   void CopyCalls(const Node& node, NodeId added);
+  /// The tensor that replaces `id`, or a new one inside the node `added`.
+  ValueId NowOrInner(NodeId added, ValueId id);
 
   const OperatorGraph& graph_;
   GraphBuilder builder_;

@@ -98,7 +98,7 @@ class Partitioner {
   /// Whether an operator of the forward pass is too dear to compute again.
   bool IsDear(Place place) const {
     const JointNode& node = At(place);
-    if (node.is_source || IsItem(node)) return false;
+    if (node.is_source || node.is_item) return false;
     if (bans_.unknown_operators
             ? !node.traits.is_recomputable
             : node.traits.is_random || node.traits.is_product) {
@@ -106,11 +106,6 @@ class Partitioner {
     }
     if (bans_.materialized_backward && IsReadBackward(place)) return true;
     return node.bytes * kReductionFactor < OperandBytes(node);
-  }
-
-  /// One of several results.
-  bool IsItem(const JointNode& node) const {
-    return node.inputs.size() == 1 && At(node.inputs[0]).value == kNone;
   }
 
   void Ban(Place place) {

@@ -17,7 +17,9 @@
 //
 //   sizes    both loop over as many elements; or one over the rows, or over the
 //            elements of the rows, that the other sums along, if those lie one
-//            after the other (SIMDScheduling.can_fuse, codegen/simd.py)
+//            after the other, or neighbours in memory are in one row, so that
+//            loops can be reordered (SIMDScheduling.can_fuse, codegen/simd.py;
+//            loop_ordering_after_fusion)
 //   order    the later one reads what the earlier one writes in the same order
 //            (can_fuse_vertical)
 //   cycles   nothing between them has to run between them
@@ -45,6 +47,7 @@ struct Group {
   std::int64_t rows = 0;
   std::int64_t row_elements = 1;
   bool is_inner = true;
+  bool steps_by_one = true;
   Phase phase = Phase::kForward;
   std::map<ValueId, bool> reads = {};  ///< Buffers; true: all in order.
   std::set<ValueId> writes = {};
@@ -80,6 +83,7 @@ class Scheduler {
                 .rows = loop.rows,
                 .row_elements = loop.row_elements,
                 .is_inner = loop.is_inner,
+                .steps_by_one = loop.steps_by_one,
                 .phase = node.phase};
     for (const LoopRead& read : loop.reads) {
       group.reads.try_emplace(read.buffer, true).first->second &= read.in_order;
@@ -125,7 +129,7 @@ class Scheduler {
   /// `elements` of a loop element by element next to a reduction.
   static bool FitsRows(const Group& reduction, std::int64_t elements) {
     return elements == reduction.rows ||
-           (reduction.is_inner &&
+           ((reduction.is_inner || reduction.steps_by_one) &&
             elements == reduction.rows * reduction.row_elements);
   }
 
@@ -261,6 +265,7 @@ class Scheduler {
       a.rows = b.rows;
       a.row_elements = b.row_elements;
       a.is_inner = b.is_inner;
+      a.steps_by_one = b.steps_by_one;
       a.reduces = true;
     }
     for (const auto& [buffer, in_order] : b.reads) {

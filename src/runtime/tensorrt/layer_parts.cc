@@ -1,39 +1,28 @@
 #include "src/runtime/tensorrt/layer_parts.h"
 
 #include <algorithm>
-#include <span>
 
 namespace foretell::runtime {
 namespace {
 
-constexpr OpKind kPointwiseKinds[] = {OpKind::kBatchNorm,
-                                      OpKind::kRelu,
-                                      OpKind::kGelu,
-                                      OpKind::kSilu,
-                                      OpKind::kSigmoid,
-                                      OpKind::kTanh,
-                                      OpKind::kHardActivation,
-                                      OpKind::kAdd,
-                                      OpKind::kOtherActivation,
-                                      OpKind::kSubtract,
-                                      OpKind::kMultiply,
-                                      OpKind::kDivide,
-                                      OpKind::kElementwise,
-                                      OpKind::kCompare,
-                                      OpKind::kSelect,
-                                      OpKind::kCast};
-
-bool Contains(std::span<const OpKind> kinds, OpKind kind) {
-  return std::ranges::find(kinds, kind) != kinds.end();
+constexpr bool IsPointwise(OpKind kind) {
+  using enum OpKind;
+  constexpr OpKind kKinds[] = {
+      kBatchNorm,       kRelu,     kGelu,           kSilu,
+      kSigmoid,         kTanh,     kHardActivation, kAdd,
+      kOtherActivation, kSubtract, kMultiply,       kDivide,
+      kElementwise,     kCompare,  kSelect,         kCast};
+  return std::ranges::count(kKinds, kind) > 0;
 }
 
 }  // namespace
 
 bool IsFreeLayer(const OperatorGraph& graph, const Node& node) {
-  constexpr OpKind kKinds[] = {OpKind::kView, OpKind::kCopy, OpKind::kCast,
-                               OpKind::kDropout, OpKind::kPad};
-  if (!Contains(kKinds, node.kind) || node.inputs.empty()) return false;
-  if (node.target.ends_with('_') && node.kind != OpKind::kView) return false;
+  using enum OpKind;
+  constexpr OpKind kKinds[] = {kView, kCopy, kCast, kDropout, kPad};
+  if (std::ranges::count(kKinds, node.kind) == 0 || node.inputs.empty())
+    return false;
+  if (node.target.ends_with('_') && node.kind != kView) return false;
   return std::ranges::all_of(node.outputs, [&](ValueId output) {
     return std::ranges::any_of(node.inputs, [&](ValueId input) {
       return graph.value(input).storage == graph.value(output).storage;
@@ -42,19 +31,23 @@ bool IsFreeLayer(const OperatorGraph& graph, const Node& node) {
 }
 
 LayerPart LayerPartOf(const OperatorGraph& graph, const Node& node) {
+  using enum OpKind;
   if (IsFreeLayer(graph, node)) return LayerPart::kFree;
   if (node.outputs.size() != 1 || node.inputs.empty()) return LayerPart::kOther;
-  if (Contains(kPointwiseKinds, node.kind)) return LayerPart::kPointwise;
+  if (IsPointwise(node.kind)) return LayerPart::kPointwise;
   switch (node.kind) {
-    case OpKind::kLayerNorm:
-    case OpKind::kRmsNorm:
-    case OpKind::kSoftmax:
+    case kLayerNorm:
+    case kRmsNorm:
+    case kSoftmax:
       return LayerPart::kRows;
-    case OpKind::kConvolution:
-    case OpKind::kTransposedConvolution:
-    case OpKind::kLinear:
-    case OpKind::kMatmul:
+    case kConvolution:
+    case kTransposedConvolution:
+    case kLinear:
+    case kMatmul:
       return LayerPart::kProduct;
+    case kMaxPool:
+    case kAveragePool:
+      return LayerPart::kPool;
     default:
       return LayerPart::kOther;
   }

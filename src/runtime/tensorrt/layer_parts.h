@@ -12,6 +12,7 @@ enum class LayerPart : std::uint8_t {
   kFree,       ///< Nothing: IsFreeLayer.
   kPointwise,  ///< Works element by element.
   kRows,       ///< A norm or a softmax along rows.
+  kPool,
   kProduct,
 };
 

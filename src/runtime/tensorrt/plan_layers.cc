@@ -26,6 +26,8 @@
 //                those that they follow
 //   rows         a layer norm or a softmax computes what goes before and after
 //                it: the residual of a transformer goes there
+//   pooling      a kernel that moves its operand and its result; PyTorch's also
+//                writes indices
 //   attention    product, scale, mask, softmax and product are one kernel; with
 //                a bias as large as the scores they are not
 //
@@ -148,6 +150,8 @@ class Planner {
   void Place(NodeId id) {
     const Node& node = graph_.node(id);
     switch (LayerPartOf(graph_, node)) {
+      case LayerPart::kPool:
+        return Add({.kind = LayerKind::kPool, .nodes = {id}});
       case LayerPart::kPointwise:
         return PlacePointwise(id, node);
       case LayerPart::kRows:

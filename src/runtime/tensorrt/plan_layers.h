@@ -11,6 +11,7 @@ namespace foretell::runtime {
 enum class LayerKind : std::uint8_t {
   kOwn,          ///< A kernel of the operator's own, or a view.
   kElementwise,  ///< One kernel, element by element.
+  kPool,         ///< A pooling, without the indices that PyTorch's gives.
   kRows,         ///< One kernel along rows: a norm or a softmax.
   kProduct,      ///< A product, with what is done to its result.
   kSiblings,     ///< Linear layers of one input, as a single product.

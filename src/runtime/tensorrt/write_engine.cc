@@ -130,8 +130,10 @@ class EngineWriter {
       default:
         break;
     }
-    return layer.nodes.size() == 1 ? WriteOwn(NodeOf(layer.nodes[0]), kNone)
-                                   : WriteFused(layer);
+    const bool is_alone =
+        layer.nodes.size() == 1 && layer.kind != LayerKind::kPool;
+    return is_alone ? WriteOwn(NodeOf(layer.nodes[0]), kNone)
+                    : WriteFused(layer);
   }
 
   /// `old` has the calls inside that the layer keeps; kNone: none.
@@ -216,11 +218,10 @@ class EngineWriter {
     }
     for (const NodeId id : inside) {
       const Node& node = NodeOf(id);
-      builder_.AddCall(added,
-                       {.target = node.target,
-                        .inputs = Now(node.inputs),
-                        .attributes = node.attributes},
-                       {Now(node.outputs.front())});
+      NodeSpec call{.target = node.target, .inputs = Now(node.inputs)};
+      // Without its window a pooling costs what it moves.
+      if (layer.kind != LayerKind::kPool) call.attributes = node.attributes;
+      builder_.AddCall(added, std::move(call), {Now(node.outputs.front())});
     }
   }
 

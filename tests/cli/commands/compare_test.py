@@ -107,6 +107,16 @@ class Compare(unittest.TestCase):
                                    "--runtime", runtime)["results"]
             self.assertEqual(row["latency_ms"], same["latency"]["ms"])
 
+    def test_writes_a_page_of_runtimes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "page.html")
+            outcome = run("compare", ONNX, "--batch", "8", "--devices", "a30",
+                          "--runtimes", "eager,tensorrt", "--html", str(page))
+            self.assertEqual(outcome.returncode, OK, outcome.stderr)
+            text = page.read_text()
+        self.assertIn('data-view="devices"', text)
+        self.assertTrue('"runtime":"tensorrt"' in text)
+
     def test_a_runtime_that_cannot_run_the_step_is_named(self):
         outcome = run("compare", ONNX, "--batch", "8", "--mode", "training",
                       "--runtimes", "eager,tensorrt", "--devices", "a30")

@@ -9,11 +9,22 @@
 
 namespace {
 
+constexpr long kCudnn = 91900;
+constexpr long kCudnnFrontend = 11500;
+
 class NoOpHooks final : public at::CUDAHooksInterface {
  public:
   explicit NoOpHooks(at::CUDAHooksArgs) {}
   void init() const override {}
   bool hasCUDA() const override { return true; }
+  // Convolutions choose cuDNN, whose results lie as their operands.
+  bool compiledWithCuDNN() const override { return true; }
+  long versionCuDNN() const override { return kCudnn; }
+  long versionRuntimeCuDNN() const override { return kCudnn; }
+  long versionCuDNNFrontend() const override { return kCudnnFrontend; }
+  double batchnormMinEpsilonCuDNN() const override { return 0; }
+  bool supportsDilatedConvolutionWithCuDNN() const override { return true; }
+  bool supportsDepthwiseConvolutionWithCuDNN() const override { return true; }
   bool hasPrimaryContext(c10::DeviceIndex) const override { return false; }
   c10::DeviceIndex deviceCount() const override { return 1; }
   c10::DeviceIndex getCurrentDevice() const override { return 0; }

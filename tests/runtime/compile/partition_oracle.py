@@ -12,6 +12,7 @@ per file.
 import argparse
 import collections
 import json
+import math
 import re
 import sys
 
@@ -39,7 +40,9 @@ _DTYPES = {
 }
 _SOURCE = re.compile(r"%(\S+) = (input|parameter|buffer) (\w+)\[([\d,]*)\]"
                      r"(?: strides=\[([\d, ]*)\])?")
-_NODE = re.compile(r"(\| )?(%[^=]*?) = (\w+)\(([^)]*)\)(?: \{(.*?)\})? :")
+_NODE = re.compile(
+    r"(\| )?(%[^=]*?) = (\w+)\(([^)]*)\)(?: \{(.*?)\})? : "
+    r"(\w+)\[([\d,]*)\]")
 # Called in the backward pass of forward operators that choose a kernel: the
 # recorded choice is replayed, because fake tensors have no GPU to ask.
 _CHOICES = {"scaled_dot_product_attention"}
@@ -53,7 +56,20 @@ class Operator:
         self.target = match[3]
         self.operands = re.findall(r"%([^\s,]+)", match[4])
         self.attributes = dict(_attributes(match[5] or ""))
-        self.choice = None
+        if self.target == "to":  # Its dtype is that of its result alone.
+            self.attributes = {"dtype": _DTYPES[match[6]]}
+        self.shape = [int(n) for n in match[7].split(",") if n]
+        self.calls = []
+
+    def steps(self):
+        """The calls inside that choose a kernel and prepare its operands, or
+        else the operator."""
+        if self.target not in _CHOICES:
+            return [self]
+        for i, call in enumerate(self.calls):
+            if call.results[0] == self.results[0]:
+                return self.calls[:i + 1]
+        return [self]
 
 
 def _attributes(text):
@@ -93,8 +109,13 @@ class Step:
         operator = Operator(node)
         if not node[1]:
             self.operators.append(operator)
-        elif operator.results[0] == self.operators[-1].results[0]:
-            self.operators[-1].choice = operator
+        else:
+            self.operators[-1].calls.append(operator)
+
+    def trains(self):
+        """Whether it has a backward pass."""
+        return any(operator.target == "ones_like"
+                   for operator in self.operators)
 
     def forward(self):
         """Operators before the first of the backward pass."""
@@ -134,9 +155,21 @@ def _bind(schema, operands, attributes):
     return bound
 
 
+def _index(operator, tensor, *indices):
+    """Indexes the dimensions of which the file does not say the first."""
+    for first in range(tensor.dim() - len(indices) + 1):
+        result = torch.ops.aten.index(tensor, [None] * first + list(indices))
+        if list(result.shape) == operator.shape:
+            return result
+    raise ValueError(f"no dimensions of {list(tensor.shape)} are indexed to "
+                     f"{operator.shape}")
+
+
 def _call(operator, values):
     packet = getattr(torch.ops.aten, operator.target)
     operands = [values[name] for name in operator.operands]
+    if operator.target == "index":
+        return _index(operator, *operands)
     attributes = dict(operator.attributes)
     attributes.pop("autocast", None)
     if "device" not in attributes and not operands:
@@ -159,13 +192,11 @@ def _replay(step, tensors):
     values = dict(zip(step.sources, tensors))
     last = None
     for operator in step.forward():
-        chosen = operator
-        if operator.target in _CHOICES and operator.choice is not None:
-            chosen = operator.choice
-        results = _call(chosen, values)
-        if not isinstance(results, (tuple, list)):
-            results = (results,)
-        values.update(zip(operator.results, results))
+        for call in operator.steps():
+            results = _call(call, values)
+            if not isinstance(results, (tuple, list)):
+                results = (results,)
+            values.update(zip(call.results, results))
         last = operator.results[0]
     return values[last], *(values[name] for name in step.outputs
                            if name != last)
@@ -214,7 +245,9 @@ class Partition:
                     or "tangents" in node.name
                     or not isinstance(value, torch.Tensor)):
                 continue
-            size = value.numel() * value.element_size()
+            # A dimension that a view expands is there once.
+            size = value.element_size() * math.prod(
+                n for n, stride in zip(value.shape, value.stride()) if stride)
             storages[node.name] = size
             saved.append([node.name, str(value.dtype).removeprefix("torch."),
                           list(value.shape), size])

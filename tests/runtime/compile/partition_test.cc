@@ -6,15 +6,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "src/runtime/compile/decompose.h"
 #include "src/runtime/compile/joint_graph.h"
+#include "src/runtime/compile/loops.h"
 #include "src/runtime/compile/min_cut.h"
 #include "src/runtime/compile/saved_results.h"
 #include "src/runtime/compile/saved_tensors.h"
+#include "src/runtime/compile/split_loops.h"
 
 namespace foretell::runtime {
 namespace {
@@ -102,6 +107,172 @@ output %e
   const auto saved =
       std::ranges::count(graph.storages(), TensorRole::kSaved, &Storage::role);
   EXPECT_EQ(saved, 1);
+}
+
+TEST(MakeJointGraph, HasEachOperatorOnceThatComputesTheSame) {
+  // Two norms over one tensor: their moments are the same, their results not.
+  const OperatorGraph step = ParseGraph(R"(graph "norms" mode=training
+%x = input f32[8,16]
+%v = parameter f32[16]
+%w = parameter f32[16]
+%s, %m = var_mean(%x) {dim=[1], keepdim=true} : f32[8,1], f32[8,1]
+%a = sub(%x, %m) : f32[8,16]
+%b = mul(%a, %v) : f32[8,16]
+%s2, %m2 = var_mean(%x) {dim=[1], keepdim=true} : f32[8,1], f32[8,1]
+%c = sub(%x, %m2) : f32[8,16]
+%d = mul(%c, %w) : f32[8,16]
+%y = add(%b, %d) : f32[8,16]
+output %y
+)");
+  const JointGraph joint = MakeJointGraph(step);
+  const auto place_of = [&](const std::string& name) {
+    const auto value =
+        std::ranges::find(step.values(), name, &foretell::Value::name);
+    return joint.place_of[static_cast<std::size_t>(
+        std::distance(step.values().begin(), value))];
+  };
+  EXPECT_EQ(place_of("m2"), place_of("m"));
+  EXPECT_EQ(place_of("c"), place_of("a"));
+  EXPECT_NE(place_of("d"), place_of("b"));
+}
+
+TEST(Partition, KeepsTheLossOfTheForwardPass) {
+  const OperatorGraph graph = Partition(ParseGraph(R"(graph "loss" mode=training
+%x = input f32[64,64]
+%w = parameter f32[64,64]
+%y = mm(%x, %w) : f32[64,64]
+%l = mean(%y) : f32[]
+phase backward
+%g = ones_like(%l) : f32[] backward_temporary
+%e = expand(%g) {size=[64, 64]} : f32[64,64] strides=[0, 0] alias %g
+%d = mm(%x, %e) : f32[64,64] gradient
+output %y
+)"));
+  ASSERT_EQ(graph.nodes().size(), 5U);
+  EXPECT_EQ(graph.node(1).target, "mean");
+  EXPECT_EQ(graph.node(1).phase, Phase::kForward);
+}
+
+constexpr RuntimeSpec kCompiled = {.runtime = Runtime::kCompile};
+
+TEST(Decompose, LeavesGradientsGradientsWithoutAnOptimizer) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "g" mode=training
+%x = input f32[8,8]
+%w = parameter f32[8,8]
+%y = mm(%x, %w) : f32[8,8]
+phase backward
+%g = ones_like(%y) : f32[8,8] backward_temporary
+%t = t(%x) : f32[8,8] strides=[1, 8] alias %x
+%d = mm(%t, %g) : f32[8,8] gradient
+output %y
+)"),
+                                        kCompiled);
+  EXPECT_EQ(std::ranges::count(graph.storages(), TensorRole::kGradient,
+                               &Storage::role),
+            1);
+}
+
+TEST(Decompose, ScattersWhatWasGatheredWithoutReadingIt) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "g" mode=training
+%x = input f32[8,8]
+%i = input i64[8,2]
+%y = gather(%x, %i) {dim=1} : f32[8,2]
+phase backward
+%g = ones_like(%y) : f32[8,2] backward_temporary
+%d = gather_backward(%g, %x, %i) {dim=1} : f32[8,8] backward_temporary
+output %y
+)"),
+                                        kCompiled);
+  const Node& scatter = graph.nodes().back();
+  EXPECT_EQ(scatter.target, "scatter_add");
+  EXPECT_EQ(scatter.inputs.size(), 3U);
+  EXPECT_EQ(graph.value(scatter.inputs[0]).producer,
+            static_cast<NodeId>(graph.nodes().size()) - 2);
+}
+
+TEST(SplitLoops, AddsUpPartsOfFewLongColumns) {
+  // 64 columns of 4096 elements: 32 for each thread, 4 at a time.
+  const OperatorGraph graph = SplitLoops(ParseGraph(R"(graph "sum"
+%x = input f32[4096,64]
+%y = sum(%x) {dim=[0]} : f32[64]
+output %y
+)"));
+  ASSERT_EQ(graph.nodes().size(), 2U);
+  EXPECT_EQ(graph.value(graph.node(0).outputs[0]).type.shape,
+            (std::vector<std::int64_t>{64, 32}));
+  const std::vector<Loop> loops = LowerLoops(graph);
+  EXPECT_EQ(loops[1].row_elements, 32);
+}
+
+TEST(SplitLoops, LeavesRowsThatFillTheGpu) {
+  const OperatorGraph graph = SplitLoops(ParseGraph(R"(graph "sum"
+%x = input f32[4096,8192]
+%y = sum(%x) {dim=[1]} : f32[4096]
+output %y
+)"));
+  EXPECT_EQ(graph.nodes().size(), 1U);
+}
+
+TEST(SplitLoops, FillsBeforeItScatters) {
+  const OperatorGraph graph = SplitLoops(ParseGraph(R"(graph "e" mode=training
+%i = input i64[8]
+%g = input f32[8,16]
+%w = embedding_backward(%g, %i) {num_weights=100} : f32[100,16] gradient
+output %w
+)"));
+  ASSERT_EQ(graph.nodes().size(), 2U);
+  EXPECT_EQ(graph.node(0).target, "full");
+  EXPECT_EQ(graph.node(1).target, "scatter_add_");
+  EXPECT_EQ(graph.value(graph.node(1).outputs[0]).storage,
+            graph.value(graph.node(0).outputs[0]).storage);
+  EXPECT_EQ(LowerLoops(graph)[1].rows, 8 * 16);
+}
+
+TEST(LowerLoops, WritesSumsOfAFewElementsOut) {
+  const OperatorGraph graph = ParseGraph(R"(graph "sum"
+%x = input f32[2,64]
+%z = input f32[8,64]
+%y = sum(%x) {dim=[0]} : f32[64]
+%s = sum(%z) {dim=[0]} : f32[64]
+output %y
+output %s
+)");
+  const std::vector<Loop> loops = LowerLoops(graph);
+  EXPECT_EQ(loops[0].kind, LoopKind::kPointwise);
+  EXPECT_EQ(loops[1].kind, LoopKind::kReduction);
+}
+
+TEST(Decompose, SumsTheGradientOfABias) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "c" mode=training
+%x = input f32[2,4,8,8]
+%w = parameter f32[4,4,1,1]
+%g = input f32[2,4,8,8]
+phase backward
+%a, %b, %c = convolution_backward(%g, %x, %w) {bias_sizes=[4]} : f32[2,4,8,8] backward_temporary, f32[4,4,1,1] gradient, f32[4] gradient
+output %a
+)"),
+                                        kCompiled);
+  ASSERT_EQ(graph.nodes().size(), 2U);
+  EXPECT_EQ(graph.node(0).outputs.size(), 2U);
+  EXPECT_EQ(graph.node(1).target, "sum");
+}
+
+TEST(Decompose, HasNoGroupNormLeftInTheBackwardPass) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "n" mode=training
+%x = input f32[2,8,4,4]
+%m = input f32[2,4]
+%r = input f32[2,4]
+%w = parameter f32[8]
+%g = input f32[2,8,4,4]
+phase backward
+%a, %b, %c = native_group_norm_backward(%g, %x, %m, %r, %w) {N=2, C=8, HxW=16, group=4} : f32[2,8,4,4] backward_temporary, f32[8] gradient, f32[8] gradient
+output %a
+)"),
+                                        kCompiled);
+  // Along rows, along the channels of a group, and along the batch, of two.
+  EXPECT_EQ(std::ranges::count(graph.nodes(), OpKind::kReduce, &Node::kind), 6);
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape,
+            (std::vector<std::int64_t>{2, 8, 4, 4}));
 }
 
 TEST(ExposeSaved, MakesAMaskAResultOfItsOperator) {

@@ -49,6 +49,18 @@ TEST(BuildEngine, AConvolutionTakesNormResidualAndActivation) {
   EXPECT_EQ(ToString(engine.info().runtime), "tensorrt");
 }
 
+TEST(BuildEngine, APoolingWritesNoIndices) {
+  const OperatorGraph engine = Engine(
+      "%x = input f16[1,8,4,4]\n"
+      "%a = max_pool2d(%x) {kernel_size=[2, 2], stride=[2, 2]} : "
+      "f16[1,8,2,2]\n"
+      "%b = adaptive_avg_pool2d(%a) {output_size=[1, 1]} : f16[1,8,1,1]\n"
+      "output %b\n");
+  EXPECT_THAT(Kernels(engine),
+              ElementsAre("fused_elementwise+max_pool2d",
+                          "fused_elementwise+adaptive_avg_pool2d"));
+}
+
 TEST(BuildEngine, AResultThatOthersReadEndsALayer) {
   EXPECT_THAT(Kernels(Engine("%x = input f16[4,8]\n"
                              "%a = linear(%x, parameter f16[8,8]) : f16[4,8]\n"

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Tables of tests/golden/compile, from the rows of kernel_oracle.py.
+
+    kernel_oracle.py training/* inference/* | write_compile_golden.py FOLDER
+
+A row's file is MODE/NETWORK. Steps that could not be scheduled are reported and
+left out.
+"""
+
+import csv
+import json
+import pathlib
+import sys
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    saved, counts = [], []
+    for line in sys.stdin:
+        row = json.loads(line)
+        mode, network = row["file"].split("/", 1)
+        if "error" in row:
+            print(f"{network}, {mode}: {row['error']}", file=sys.stderr)
+            continue
+        passes = {name: sum(kinds.values())
+                  for name, kinds in row["kernels"].items()}
+        counts.append([network, mode,
+                       passes.get("forward", passes.get("inference")),
+                       passes.get("backward", 0)])
+        if mode == "training":
+            saved.append([network, row["bytes"]])
+    _write(folder / "saved_bytes.csv", ["network", "bytes"], saved)
+    _write(folder / "kernel_counts.csv",
+           ["network", "mode", "forward", "backward"], counts)
+
+
+def _write(path, header, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(sorted(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Latency under torch.compile against steps on an H200.
+
+    scripts/published/score_compiled_steps.py [--networks FOLDER] [--only REGEX]
+        [--by-row]
+
+The runs, exports and flags of score_compiled_memory.py: eager and compiled, inference
+and training with AdamW, PyTorch 2.11. One factor of the CPU's time for each of the two
+kinds is taken from the eager rows that wait for the host, and all predictions use it.
+Prints for every mode of torch.compile and kind of step what score_compiled.py prints;
+then the GPU's part alone: the error of the time in kernels, kernels predicted for each
+that the profiler counted, and the same of generated kernels (median). Rows in which the
+kernels took longer than the step that was timed, since another process had the GPU, are
+left out. Nothing else is fitted here.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+import compiled_scores  # noqa: E402
+import foretell  # noqa: E402
+import host_factor  # noqa: E402
+import published  # noqa: E402
+import score_compiled_memory as runs  # noqa: E402
+
+EAGER = "eager"
+SHARED_GPU = 1.1  # Kernels may take this share of the step.
+# Where kernels take less than this share of the time to queue them, the step takes as
+# many times as long as the host needs, at every factor of host_factor.
+HOST_BOUND = min(host_factor.FACTORS)
+
+
+def mode_of(row):
+    return row["compile_mode"] or EAGER
+
+
+def step_of(row):
+    """What an eager and a compiled row share."""
+    return json.dumps({name: value for name, value in row["case"].items()
+                       if name not in ("runtime", "compile_mode")}, sort_keys=True)
+
+
+def forecast(row, folder, host=()):
+    """Milliseconds of the step and of its kernels, kernels and generated ones; None
+    where the network cannot be predicted."""
+    try:
+        step = foretell.run_json("report", runs.file_of(row["case"], folder),
+                                 *runs.flags_of(row["case"]), *host, "--method",
+                                 "analytic", "--batches", "none", "--json",
+                                 accept=(foretell.DONE, foretell.DOES_NOT_FIT))
+    except Exception as error:  # Whatever an export or a library raises.
+        print(f"{row['id']}: {str(error).splitlines()[0]}", file=sys.stderr)
+        return None
+    shown, latency = step["kernels"]["shown"], step["result"]["latency"]
+    generated = sum(count for count, name in zip(shown["count"], shown["operator"])
+                    if name.startswith("fused_"))
+    return {"step_ms": latency["ms"], "gpu_ms": latency["gpu_ms"],
+            "kernels": sum(shown["count"]) + step["kernels"]["rest"]["kernels"],
+            "triton_kernels": generated}
+
+
+def fitted_host(rows, folder, work):
+    """The `--host` file that the eager `rows` show, and its factor."""
+    told = {row["id"]: forecast(row, folder) for row in rows
+            if mode_of(row) == EAGER}
+    bound = {name: one["step_ms"] for name, one in told.items()
+             if one and one["gpu_ms"] < HOST_BOUND * one["step_ms"]}
+    return compiled_scores.fitted_host(
+        work, {factor: {name: factor * ms for name, ms in bound.items()}
+               for factor in host_factor.FACTORS},
+        {row["id"]: row["step_ms"] for row in rows if row["id"] in bound})
+
+
+def forecasts(rows, folder, work, by_row):
+    """(row, what is predicted) of those that can be, all of one kind of step."""
+    host, factor = fitted_host(rows, folder, work)
+    print(f"{rows[0]['case']['mode']}: host × {factor:.2f}")
+    found = []
+    for row in rows:
+        told = forecast(row, folder, ("--host", host))
+        if told is None:
+            continue
+        found.append((row, told))
+        if by_row:
+            print_row(row, told)
+    return found
+
+
+def print_row(row, told):
+    case = row["case"]
+    print(case["model"], case["mode"], case["precision"], case["batch"], mode_of(row),
+          *(f"{what} {told[what]:.4g}/{row[what]:.4g}" for what in told), flush=True)
+
+
+def pairs_of(found):
+    """By mode and kind of step."""
+    eager = {step_of(row): (row, told) for row, told in found
+             if mode_of(row) == EAGER}
+    groups = collections.defaultdict(list)
+    for row, told in found:
+        if mode_of(row) == EAGER or step_of(row) not in eager:
+            continue
+        other, other_told = eager[step_of(row)]
+        groups[mode_of(row), row["case"]["mode"]].append(compiled_scores.Pair(
+            (other_told["step_ms"], told["step_ms"]),
+            (other["step_ms"], row["step_ms"])))
+    return groups
+
+
+def ratio_cell(rows, what):
+    ratios = [told[what] / row[what] for row, told in rows if row[what]]
+    return f"{statistics.median(ratios):.2f}" if ratios else "–"
+
+
+def print_kernels(found):
+    groups = collections.defaultdict(list)
+    for row, told in found:
+        groups[mode_of(row), row["case"]["mode"]].append((row, told))
+    print("\n| mode | step | rows | time in kernels: median | mean | signed | kernels "
+          "| generated |\n|---|---|---|---|---|---|---|---|")
+    for (mode, step), rows in sorted(groups.items()):
+        errors = [told["gpu_ms"] / row["gpu_ms"] - 1 for row, told in rows]
+        print(f"| {mode} | {step} | {len(rows)} | {published.error_cells(errors)} | "
+              f"{ratio_cell(rows, 'kernels')} | {ratio_cell(rows, 'triton_kernels')} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--networks", type=pathlib.Path)
+    parser.add_argument("--only", default="", help="regular expression of ids")
+    parser.add_argument("--by-row", action="store_true")
+    options = parser.parse_args()
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    library = runs.compare_allocator.nms_of_python()
+    found = []
+    with tempfile.TemporaryDirectory() as own:
+        folder = options.networks or pathlib.Path(own)
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = [row for row in runs.measured_rows(options.only)
+                if row["gpu_ms"] <= SHARED_GPU * row["step_ms"]]
+        for kind in ("inference", "training"):
+            found += forecasts([row for row in rows if row["case"]["mode"] == kind],
+                               folder, pathlib.Path(own), options.by_row)
+    del library
+    print(compiled_scores.head("mode", "step"))
+    for (mode, step), pairs in sorted(pairs_of(found).items()):
+        print(compiled_scores.line(mode, step, pairs=pairs))
+    print_kernels(found)
+
+
+if __name__ == "__main__":
+    foretell.main(main)

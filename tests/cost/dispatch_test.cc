@@ -1,0 +1,61 @@
+#include "src/cost/dispatch.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "foretell/graph_io.h"
+
+namespace foretell::cost {
+namespace {
+
+/// A cast and an activation that Inductor generated, a view, and the optimizer.
+std::vector<NodeDispatch> DispatchIn(const std::string& runtime) {
+  const std::string text = "graph \"g\" mode=training runtime=\"" + runtime +
+                           "\"\n"
+                           "%x = input f32[64,64]\n"
+                           "%w = parameter f32[64,64]\n"
+                           "%g = parameter f32[64,64]\n"
+                           "%a = fused_elementwise(%x) : f32[64,64]\n"
+                           "%b = fused_elementwise(%a) : f32[64,64]\n"
+                           "%v = view(%b) : f32[4096] alias %b\n"
+                           "%l = linear(%b, %w) : f32[64,64]\n"
+                           "output %l\n";
+  return DispatchOf(ParseGraph(text), {});
+}
+
+TEST(Dispatch, CompiledCodePaysForTheCallOnce) {
+  const std::vector<NodeDispatch> nodes = DispatchIn("compile");
+  EXPECT_GT(nodes[0].first_us, 3 * nodes[1].first_us);
+  EXPECT_GT(nodes[1].first_us, 0);
+  EXPECT_EQ(nodes[2].first_us, 0);
+  EXPECT_GT(nodes[3].first_us, nodes[1].first_us);
+  EXPECT_GT(nodes[3].further.other_us, 0);
+}
+
+TEST(Dispatch, ACudaGraphIsOneLaunch) {
+  const std::vector<NodeDispatch> nodes = DispatchIn("compile,reduce-overhead");
+  EXPECT_GT(nodes[0].first_us, 0);
+  for (std::size_t i = 1; i < nodes.size(); ++i) {
+    EXPECT_EQ(nodes[i].first_us, 0) << i;
+    EXPECT_EQ(nodes[i].further.other_us, 0) << i;
+  }
+}
+
+TEST(Dispatch, TheOptimizerIsEagerInEveryRuntime) {
+  const auto optimizer_us = [](const std::string& runtime) {
+    const OperatorGraph graph =
+        ParseGraph("graph \"g\" mode=training optimizer=\"sgd\"" + runtime +
+                   "\n"
+                   "%w = parameter f32[64,64]\n"
+                   "phase optimizer\n"
+                   "%n = _foreach_add_(%w) : f32[64,64] alias %w\n");
+    return DispatchOf(graph, {}).front().first_us;
+  };
+  EXPECT_GT(optimizer_us(""), 0);
+  EXPECT_EQ(optimizer_us(""), optimizer_us(" runtime=\"compile\""));
+}
+
+}  // namespace
+}  // namespace foretell::cost
