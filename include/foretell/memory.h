@@ -30,7 +30,6 @@ inline constexpr int kNumStreams = static_cast<int>(Stream::kScatter) + 1;
 /// Where ONNX Runtime puts an allocation; every other allocator ignores it.
 enum class AllocationPlace : std::uint8_t {
   kPool,     ///< In the arena's regions.
-  kStatic,   ///< An initializer: in a region of its own.
   kPlan,     ///< The block of a pass's planned tensors; not counted as live.
   kPlanned,  ///< In that block.
 };

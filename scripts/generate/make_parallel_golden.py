@@ -278,7 +278,7 @@ class Mlp(nn.Module):
 
 
 #: Networks by name, and the plans that are wanted of them.
-NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT + GROUPS + SEQUENCES[:1]), "gated": (Gated, PLANS[-2:-1]),
+NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT + GROUPS), "gated": (Gated, PLANS[-2:-1]),
             "modular": (Modular, SEQUENCES[:1]),
             "language": (Language, PLANS[-1:] + SEQUENCES[1:]), "tied": (Tied, PLANS[-1:]),
             "placed": (Placed, PLANS[-2:-1]),
@@ -499,6 +499,7 @@ def work(rank, gpus, port, path):
              **least(make, plan, batches, groups if plan in GROUPS else mesh)}
             for name, (make, plans) in NETWORKS.items()
             for plan in (one.format(gpus) for one in alone + plans)
+            if (name, plan) != ("modular", "tp:4,sp")  # docs/parallel.md has why.
             if plan not in FLAT + GROUPS or (plan in FLAT) == (gpus == GPUS[0])
             for batches in (1, *(BATCHES if plan in ADDED and name == "blocks" else ()))]
     rows += [{"network": "blocks", "plan": plan, "batches": batches,

@@ -199,8 +199,12 @@ Precision ProductPrecision(const Expansion& expansion,
   const bool asked = expansion.graph.info().precision == Precision::kTf32;
   // cuDNN multiplies in TF32 (torch.backends.cudnn.allow_tf32).
   const bool is_cudnns = IsRecurrentLayer(expansion.graph.node(expanded.id));
-  return prefers_tf32 || is_cudnns || asked ? Precision::kTf32
-                                            : Precision::kFp32;
+  // So does ONNX Runtime, in cuBLAS too (use_tf32, which is set by default;
+  // CUBLAS_TF32_TENSOR_OP_MATH in its fpgeneric.h).
+  const bool is_in_ort =
+      expansion.graph.info().runtime.runtime == Runtime::kOnnxRuntime;
+  return prefers_tf32 || is_cudnns || is_in_ort || asked ? Precision::kTf32
+                                                         : Precision::kFp32;
 }
 
 void DescribeConvolution(const Expansion& expansion,

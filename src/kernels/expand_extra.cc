@@ -206,6 +206,8 @@ void ExpandFoldedNorm(Expansion& expansion, const Kernel& convolution) {
 
 bool HasFoldedNorm(const OperatorGraph& graph, const Node& node) {
   if (!IsBiasedConvolution(node)) return false;
+  // ONNX Runtime runs the file as it is, or folds the norm itself.
+  if (graph.info().runtime.runtime == Runtime::kOnnxRuntime) return false;
   const ValueId weight = BeforeAutocast(graph, node.inputs[1]);
   const ValueId bias = BeforeAutocast(graph, node.inputs[kBias]);
   constexpr std::string_view kAnonymous = "onnx::Conv";

@@ -35,7 +35,6 @@ class BfcArena {
   };
 
   std::optional<BlockId> Take(std::int64_t bytes);
-  bool Reserve(std::int64_t bytes);
   bool Extend(std::int64_t bytes);
   void Count(const Chunk& chunk, std::int64_t sign);
   void Insert(BlockId id);
@@ -46,8 +45,6 @@ class BfcArena {
   AllocatorState state_;
   std::int64_t next_region_;
   std::int64_t next_address_ = 0;
-  /// Bytes left in the region of initializers.
-  std::int64_t static_room_ = 0;
   BlockList<Chunk> chunks_;
   /// Free chunks by size, then address.
   std::set<std::tuple<std::int64_t, std::int64_t, BlockId>> free_;

@@ -82,7 +82,9 @@ double memory::CublasHandlesMib(const PassSequence& passes,
   if (each <= 0) return 0;
   int handles = 0;
   for (const RunPass& pass : passes.list) {
-    handles = std::max(handles, CountCublasHandles(*pass.graph, options.torch));
+    // A session of ONNX Runtime has a handle whatever it runs.
+    handles = std::max({handles, RunsInOnnxRuntime(*pass.graph) ? 1 : 0,
+                        CountCublasHandles(*pass.graph, options.torch)});
   }
   return each * handles;
 }

@@ -8,9 +8,9 @@
 
 // What a session of ONNX Runtime does with its arena:
 //
-//   creation     SaveInitializedTensors plans all initializers into one buffer
-//                and reserves it (session_state_utils.cc,
-//                tensor_allocator_with_mem_pattern.h)
+//   creation     every initializer is a request of its own, so weights make the
+//                arena double too (the log of the CUDA provider of 1.31; the
+//                CPU provider plans one buffer for all)
 //   first run    every tensor is requested when its operator begins and given
 //                back after its last reader (execution_frame.cc). The sizes are
 //                traced meanwhile
@@ -24,11 +24,6 @@ namespace foretell::memory {
 namespace {
 
 constexpr std::int64_t kTensorAlignment = 256;
-
-bool IsInitializer(const ScheduledEvent& event) {
-  return event.storage != kNone &&
-         IsSourceRole(event.graph->storage(event.storage).role);
-}
 
 class PassPlanner {
  public:
@@ -80,9 +75,6 @@ class PassPlanner {
     bool placed = false;
     for (std::size_t i = begin; i < end; ++i) {
       ScheduledEvent event = schedule_[i];
-      if (IsInitializer(event)) {
-        event.allocation.place = AllocationPlace::kStatic;
-      }
       if (own.contains(event.allocation.id)) {
         if (!std::exchange(placed, true)) place = planned.size();
         event.allocation.place = AllocationPlace::kPlanned;

@@ -39,9 +39,9 @@ class PassPlan {
   std::int64_t bytes_ = 0;
 };
 
-/// Puts the events of a process in ONNX Runtime where they belong: initializers
-/// apart, and from the second pass with the same shapes on, tensors that a pass
-/// makes and frees into one block that lives as long as it does.
+/// Puts the events of a process in ONNX Runtime where they belong: from the
+/// second pass with the same shapes on, tensors that a pass makes and frees go
+/// into one block that lives as long as it does.
 void PlanPasses(std::vector<ScheduledEvent>& schedule);
 
 }  // namespace foretell::memory

@@ -83,12 +83,14 @@ TEST(BfcArena, TakesLessWhereTheDeviceHasLess) {
   EXPECT_TRUE(Replay({Request(0, 4 * kMiB)}, false, 3500000).out_of_memory);
 }
 
-TEST(BfcArena, KeepsInitializersApart) {
+/// Regions of 1, 2, 4 and 8 MiB in the log of onnxruntime 1.31.1's CUDA
+/// provider for a linear layer, 512 wide, and 1,024 rows: weight, bias, input,
+/// product and sum (datasets/labels/h100-sxm5-80gb/onnxruntime.jsonl.gz).
+TEST(BfcArena, ServesInitializersLikeTensors) {
   const AllocatorReplay replay =
-      Replay({Request(0, 300, AllocationPlace::kStatic),
-              Request(1, 300, AllocationPlace::kStatic), Request(2, 300)});
-  EXPECT_EQ(replay.peak_reserved, 3 * kMiB);
-  EXPECT_EQ(replay.peak_allocated, 3 * 512);
+      Replay({Request(0, kMiB), Request(1, 2048), Request(2, 2 * kMiB),
+              Request(3, 2 * kMiB), Request(4, 2 * kMiB)});
+  EXPECT_EQ(replay.peak_reserved, 15 * kMiB);
 }
 
 TEST(PassPlan, FillsTheGapThatFitsBest) {

@@ -11,11 +11,17 @@
 namespace foretell::onnx {
 namespace {
 
-/// Operators whose kernels exist for every type that ONNX allows there.
+/// Operators whose kernels exist for every type that ONNX allows there. Those
+/// of logic take no number on the host beside a tensor on the device.
 template <BinaryFunction function>
 void LowerBinary(NodeContext& ctx) {
-  const at::Tensor a = ctx.Operand(0);
-  ctx.Set(0, function(a, SecondOperand(ctx, a)));
+  at::Tensor a = ctx.Operand(0);
+  at::Tensor b = SecondOperand(ctx, a);
+  if (a.device() != b.device()) {
+    a = ctx.Tensor(0);
+    b = ctx.Tensor(1);
+  }
+  ctx.Set(0, function(a, b));
 }
 
 template <BinaryFunction function>

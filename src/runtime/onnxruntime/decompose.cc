@@ -17,8 +17,6 @@
 //   linear       a product and a sum; a matrix has Gemm for both. ONNX Runtime
 //                makes Gemm of more dimensions only if all sizes are fixed
 //                (matmul_add_fusion.cc), which an exported batch is not
-//   hardswish    HardSigmoid and a product: CUDA has no kernel for HardSwish,
-//                so the function in its definition runs
 //   group_norm   InstanceNormalization, scale and bias (opset < 21)
 //   gelu, silu   functions of erf, tanh or sigmoid. Level "extended" fuses them
 //                again (gelu_fusion.cc, quick_gelu_fusion.cc), and with them
@@ -45,10 +43,9 @@ class Decomposer {
     if (node.outputs.empty()) return false;
     const std::string& target = node.target;
     if (target == "scaled_dot_product_attention") {
-      return level_ < OrtLevel::kTransformers && Attend(node);
+      return level_ < OrtLevel::kTransformers && !node.whole && Attend(node);
     }
     if (target == "linear") return SplitBias(node);
-    if (target == "hardswish") return Multiply(node, {"hardsigmoid"});
     if (target == "mish") return Multiply(node, {"softplus", "tanh"});
     if (target == "group_norm") return SplitGroupNorm(node);
     if (fuses()) return false;

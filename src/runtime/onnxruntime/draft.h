@@ -39,6 +39,7 @@ struct DraftNode {
   std::vector<DraftNode> calls = {};  ///< See src/runtime/README.md.
   bool aliases = false;  ///< Its result is its first operand's memory.
   bool writes = false;   ///< Updates its first operand: never unused.
+  bool whole = false;    ///< Attention that is one node of the file.
   /// The recorded operator whose own calls it keeps; kNone: it has none.
   NodeId recorded = kNone;
 };

@@ -17,6 +17,10 @@
 //   attention    one kernel (com.microsoft.Attention, MultiHeadAttention: flash
 //                or memory-efficient attention) that writes token by token, so
 //                no Transpose follows
+//
+// A file that the optimizer wrote has com.microsoft.Attention already, which is
+// recorded as the linear layer, the split, the Transposes and the attention
+// that it computes, all with the node's name.
 
 namespace foretell::runtime::ort {
 namespace {
@@ -27,9 +31,11 @@ class AttentionFusion {
  public:
   explicit AttentionFusion(Draft& draft) : draft_(draft), uses_(draft) {}
 
-  void Run() {
+  void Run(OrtLevel level) {
     for (DraftNode& node : draft_.nodes) {
-      if (node.target == "scaled_dot_product_attention") Fuse(node);
+      if (node.target != "scaled_dot_product_attention") continue;
+      if (KeepWhole(node) || level != OrtLevel::kTransformers) continue;
+      Fuse(node);
     }
     std::vector<DraftNode> nodes;
     for (std::size_t i = 0; i < draft_.nodes.size(); ++i) {
@@ -64,12 +70,7 @@ class AttentionFusion {
   }
 
   void Fuse(const DraftNode& attention) {
-    if (DraftNode* after = ReaderOf(attention.outputs[0])) {
-      after->target = "reshape";
-      after->kind = OpKind::kView;
-      after->attributes = {{"shape", draft_.TypeOf(after->outputs[0]).shape}};
-      after->aliases = true;
-    }
+    if (DraftNode* after = ReaderOf(attention.outputs[0])) BecomeView(*after);
     std::vector<DraftNode*> layers;
     for (std::size_t i = 0; i < kOperands; ++i) {
       DraftNode* layer = Projection(attention.inputs[i]);
@@ -83,14 +84,72 @@ class AttentionFusion {
     Pack(attention, layers);
   }
 
+  /// Node of the file with the name of `attention` that makes `id`.
+  DraftNode* Part(TensorId id, const DraftNode& attention) {
+    DraftNode* node = Producer(id);
+    return node != nullptr && node->scope == attention.scope ? node : nullptr;
+  }
+
+  /// The node that makes what `id` is a transposed view of.
+  DraftNode* Behind(TensorId id, const DraftNode& attention) {
+    DraftNode* node = Part(id, attention);
+    while (node != nullptr && node->inputs.size() == 1 &&
+           (node->aliases || Transposes(*node))) {
+      node = Part(node->inputs[0], attention);
+    }
+    return node;
+  }
+
+  /// Whether `attention` is a node of the file with its projections inside,
+  /// whose bias, split and Transposes become one kernel.
+  bool KeepWhole(DraftNode& attention) {
+    if (attention.scope.empty()) return false;
+    DraftNode* split = Behind(attention.inputs[0], attention);
+    if (split == nullptr || split->target != "split_with_sizes_copy") {
+      return false;
+    }
+    DraftNode* linear = Part(split->inputs[0], attention);
+    if (linear == nullptr || linear->target != "linear" ||
+        linear->inputs.size() != kOperands) {
+      return false;
+    }
+    WriteByHead(*linear, *split);
+    for (std::size_t i = 0; i < kOperands; ++i) {
+      DraftNode* node = Producer(attention.inputs[i]);
+      if (node != nullptr && Transposes(*node)) BecomeView(*node);
+    }
+    if (DraftNode* after = ReaderOf(attention.outputs[0])) BecomeView(*after);
+    return attention.whole = true;
+  }
+
+  /// Takes the bias out of `linear` into the kernel that splits its result.
+  void WriteByHead(DraftNode& linear, DraftNode& split) {
+    const TensorId sum = linear.outputs[0];
+    linear.outputs = {draft_.AddTensor(draft_.TypeOf(sum))};
+    DraftNode add = MakeNode("add", {linear.outputs[0], linear.inputs.back()},
+                             sum, linear.scope);
+    linear.inputs.pop_back();
+    DraftNode parts = std::move(split);
+    split = ort::Fuse("fused_elementwise", {std::move(add), std::move(parts)});
+  }
+
+  static bool Transposes(const DraftNode& node) {
+    return node.target == "transpose_copy" || node.target == "permute_copy";
+  }
+
+  void BecomeView(DraftNode& node) {
+    node.target = "reshape";
+    node.kind = OpKind::kView;
+    node.attributes = {{"shape", draft_.TypeOf(node.outputs[0]).shape}};
+    node.aliases = true;
+  }
+
   /// The Transpose that alone reads the result, if one does.
   DraftNode* ReaderOf(TensorId id) {
     const std::ptrdiff_t at = uses_.SoleReader(id);
     if (at < 0) return nullptr;
     DraftNode& node = draft_.nodes[static_cast<std::size_t>(at)];
-    const bool transposes =
-        node.target == "transpose_copy" || node.target == "permute_copy";
-    return transposes ? &node : nullptr;
+    return Transposes(node) ? &node : nullptr;
   }
 
   TensorId Constant(TensorType type) {
@@ -142,6 +201,8 @@ class AttentionFusion {
 
 }  // namespace
 
-void FuseAttention(Draft& draft) { AttentionFusion(draft).Run(); }
+void FuseAttention(Draft& draft, OrtLevel level) {
+  AttentionFusion(draft).Run(level);
+}
 
 }  // namespace foretell::runtime::ort

@@ -8,7 +8,8 @@
 // SkipLayerNormFusion (level "extended", core/optimizer/
 // skip_layer_norm_fusion.cc): the layer norm of a sum of two tensors of three
 // dimensions and the same type is one kernel if nothing else reads the sum,
-// with the bias of the linear layer that makes one of them. In networks that
+// with the bias of the linear layer that makes one of them, or one that is
+// added last, as SkipLayerNormalization in a file is recorded. In networks that
 // normalize before a block the sum goes on to the next block, and the two
 // operators stay.
 
@@ -24,6 +25,12 @@ bool IsResidual(const Draft& draft, const DraftNode& sum) {
          draft.TypeOf(sum.inputs[1]) == type;
 }
 
+bool AddsBias(const Draft& draft, const DraftNode& sum) {
+  return sum.target == "add" && sum.inputs.size() == 2 &&
+         draft.IsConstant(sum.inputs[1]) &&
+         draft.TypeOf(sum.inputs[1]).shape.size() == 1;
+}
+
 /// Index of a sum with a constant vector that only the residual reads; -1:
 /// neither operand is one.
 std::ptrdiff_t BiasOf(const Draft& draft, const Uses& uses,
@@ -31,14 +38,40 @@ std::ptrdiff_t BiasOf(const Draft& draft, const Uses& uses,
   for (const TensorId id : residual.inputs) {
     const std::ptrdiff_t producer = uses.Producer(id);
     if (producer < 0 || uses.SoleReader(id) < 0) continue;
-    const DraftNode& sum = draft.nodes[static_cast<std::size_t>(producer)];
-    if (sum.target == "add" && sum.inputs.size() == 2 &&
-        draft.IsConstant(sum.inputs[1]) &&
-        draft.TypeOf(sum.inputs[1]).shape.size() == 1) {
+    if (AddsBias(draft, draft.nodes[static_cast<std::size_t>(producer)])) {
       return producer;
     }
   }
   return -1;
+}
+
+/// Index of the node that makes `id`, if nothing else reads it; else -1.
+std::ptrdiff_t SoleProducer(const Uses& uses, TensorId id) {
+  return uses.SoleReader(id) < 0 ? -1 : uses.Producer(id);
+}
+
+DraftNode Taken(Draft& draft, std::ptrdiff_t at) {
+  return std::exchange(draft.nodes[static_cast<std::size_t>(at)], {});
+}
+
+/// Fuses what makes the operand of the layer norm `node` into it.
+void FuseNorm(Draft& draft, const Uses& uses, DraftNode& node) {
+  const std::ptrdiff_t last = SoleProducer(uses, node.inputs[0]);
+  if (last < 0) return;
+  const DraftNode& sum = draft.nodes[static_cast<std::size_t>(last)];
+  const bool adds_bias = AddsBias(draft, sum);
+  const std::ptrdiff_t at =
+      adds_bias ? SoleProducer(uses, sum.inputs[0]) : last;
+  if (at < 0) return;
+  const DraftNode& residual = draft.nodes[static_cast<std::size_t>(at)];
+  if (!IsResidual(draft, residual)) return;
+  std::vector<DraftNode> parts;
+  const std::ptrdiff_t bias = BiasOf(draft, uses, residual);
+  if (bias >= 0) parts.push_back(Taken(draft, bias));
+  parts.push_back(Taken(draft, at));
+  if (adds_bias) parts.push_back(Taken(draft, last));
+  parts.push_back(std::move(node));
+  node = Fuse("fused_reduce", std::move(parts));
 }
 
 }  // namespace
@@ -46,22 +79,7 @@ std::ptrdiff_t BiasOf(const Draft& draft, const Uses& uses,
 void FuseNorms(Draft& draft) {
   const Uses uses(draft);
   for (DraftNode& node : draft.nodes) {
-    if (node.target != "layer_norm" || uses.SoleReader(node.inputs[0]) < 0) {
-      continue;
-    }
-    const std::ptrdiff_t producer = uses.Producer(node.inputs[0]);
-    if (producer < 0) continue;
-    DraftNode& residual = draft.nodes[static_cast<std::size_t>(producer)];
-    if (!IsResidual(draft, residual)) continue;
-    std::vector<DraftNode> parts;
-    const std::ptrdiff_t bias = BiasOf(draft, uses, residual);
-    if (bias >= 0) {
-      parts.push_back(
-          std::exchange(draft.nodes[static_cast<std::size_t>(bias)], {}));
-    }
-    parts.push_back(std::exchange(residual, {}));
-    parts.push_back(std::move(node));
-    node = Fuse("fused_reduce", std::move(parts));
+    if (node.target == "layer_norm") FuseNorm(draft, uses, node);
   }
   DropUnused(draft);
 }

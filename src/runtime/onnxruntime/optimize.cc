@@ -17,7 +17,7 @@ OperatorGraph OptimizeForOnnxRuntime(const OperatorGraph& graph,
                 "--runtime onnxruntime: only inference is modelled");
   }
   ort::Draft draft = ort::MakeDraft(graph);
-  if (spec.level == OrtLevel::kTransformers) ort::FuseAttention(draft);
+  ort::FuseAttention(draft, spec.level);
   ort::Decompose(draft, spec.level);
   const bool basic = spec.level >= OrtLevel::kBasic;
   ort::FoldConstants(draft, basic);

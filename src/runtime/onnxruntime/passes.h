@@ -13,8 +13,9 @@ void FoldConstants(Draft& draft, bool all);
 /// `level`, as the operators that they consist of.
 void Decompose(Draft& draft, OrtLevel level);
 
-/// Keeps attention as one kernel, with its projections in one product.
-void FuseAttention(Draft& draft);
+/// Keeps attention as one kernel, with its projections in one product; at
+/// another level than "transformers" only attention that is a node of the file.
+void FuseAttention(Draft& draft, OrtLevel level);
 
 /// Folds batch norms, and products and sums by channel, into convolutions.
 void FuseConvolutions(Draft& draft);

@@ -50,6 +50,13 @@ TEST(OnnxBitShift, RefusesAnUnknownDirectionByName) {
   }
 }
 
+TEST(OnnxAnd, TakesANumberOfTheFile) {
+  const NodeCase node{.op_type = "And",
+                      .constants = {{1, at::scalar_tensor(1, at::kLong)}}};
+  EXPECT_EQ(TraceNode(node, {{2, 3}}),
+            (std::vector<std::string>{"logical_and"}));
+}
+
 TEST(OnnxClip, IsTheUpperBoundWhenBoundsCross) {
   const auto y =
       RunNode({.op_type = "Clip"},
