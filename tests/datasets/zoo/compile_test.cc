@@ -70,8 +70,8 @@ std::int64_t SavedBytes(const std::string& network) {
 
 /// Of the forward and backward pass.
 int KernelsOf(const std::string& network, Mode mode) {
-  const OperatorGraph graph =
-      runtime::Compile(StepOf(network, mode), kCompiled, TorchVersion());
+  const OperatorGraph graph = runtime::Compile(StepOf(network, mode), kCompiled,
+                                               runtime::kFusedScatters);
   const std::vector<runtime::Loop> loops = runtime::LowerLoops(graph);
   int count = 0;
   for (std::size_t i = 0; i < loops.size(); ++i) {
