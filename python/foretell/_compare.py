@@ -44,8 +44,8 @@ class Comparison(Sequence[Prediction]):
     def rows(self) -> list[dict[str, Any]]:
         """model, device, batch, memory_mib, memory_high_mib, latency_ms,
         samples_per_s, energy_j and mig_profile of every prediction; where runtimes are
-        compared also runtime and speed_up, how much faster than "eager" it is (None
-        without "eager")."""
+        compared also runtime and speed_up, how many times as fast as "eager" it is
+        (None without "eager")."""
         eager = {_step(one): one.latency.ms for one in self._predictions
                  if _runtime(one) == EAGER}
         return [{**_row(one), **_against_eager(one, eager)}

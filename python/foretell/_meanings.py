@@ -99,10 +99,11 @@ _SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "half_w
              "no_convert", "offload_activations", "optimizer_in_backward",
              "step_in_function", "strict", "tight")
 # A word after a flag that is its value: a placeholder, a number, or a value's form.
-_VALUE = r"(?:'[^']*'|[A-Z][A-Z]+\b|[A-Z]\b|\S*(?:[=\[\]0-9*]|:\b)\S*?|{words})(?=[\s,;:)'.]|$)"
+_VALUE = (r"(?:'[^']*'|[A-Z][A-Z]+\b|[A-Z]\b|\S*(?:[=\[\]0-9*]|:\b)\S*?|{words})"
+          r"(?=[\s,;:)'.]|$)")
 _WORDS = ("training|inference|auto|analytic|learned|pmgns|cpu|meta|off|require|none|"
           "fp32|tf32|fp16|bf16|adamw|adam|sgd|momentum|decode|prefill|"
-         "eager|compile|onnxruntime|tensorrt")
+          "eager|compile|onnxruntime|tensorrt")
 _FLAG = re.compile(r"--([a-z][a-z0-9-]*)(?:[= ](" + _VALUE.format(words=_WORDS) + "))?")
 
 

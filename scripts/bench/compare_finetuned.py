@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""foretell's prediction beside each fine-tuning run that measure_allocator.py
+"""foretell's predictions against the fine-tuning runs that measure_allocator.py
 --suite finetuning measured.
 
     FORETELL=build/release/cli/foretell \\
     scripts/bench/compare_finetuned.py finetuning.jsonl.gz [more.jsonl.gz] [--rows]
 
-Each run is asked in flags, from the config.json of its network. Prints in
+Each run is predicted by flags, from the config.json of its network. Prints in
 Markdown, for each plan, adapter and loop: runs, and for allocated and reserved
-peaks and the process (NVML) the median and mean absolute and the mean signed
-error in percent; then what was not asked and why. Of the process NCCL's buffers
-are left out: the runs' process group has none. A third of the runs, those whose
-id's CRC32 three divides, is summed up apart: nothing is to be decided by them.
+peaks and the process (NVML) the median and mean absolute and the median signed
+error in percent; then which runs were left out and why. Predictions leave out
+NCCL's buffers: the runs' process group has none. A third of the runs, those whose
+id's CRC32 three divides, has a table of its own: no decision may depend on it.
 `--rows` adds each run in MiB. Runs with the loss "shifted" hold their logits in
-16 bits during the loss, which their prediction does not: allocated memory is
-lower by them.
+16 bits during the loss, which the prediction leaves out: its allocated memory is
+too low by them.
 """
 import argparse
 import collections
@@ -28,8 +28,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE), str(HERE.parent / "lib")]
 import foretell  # noqa: E402
 import published  # noqa: E402
+from compare_allocator import MIB, Unsupported  # noqa: E402
+from finetuning_cases import is_prepared, is_sharded  # noqa: E402
 
-MIB = 2**20
 DEVICES = {"NVIDIA H100 80GB HBM3": "h100-sxm5-80gb",
            "NVIDIA H200": "h200-sxm-141gb"}
 FIGURES = ("allocated", "reserved", "process")
@@ -42,10 +43,6 @@ OPTIMIZERS = {"adamw_8bit": "adamw8bit", "paged_adamw_8bit": "paged_adamw8bit",
 LINEAR = "q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj"
 
 
-class Unsupported(Exception):
-    """A run for which no flags stand."""
-
-
 def adapter_words(case):
     """LoRA's flag for the case's adapter."""
     if not case["adapter"]:
@@ -54,15 +51,13 @@ def adapter_words(case):
     method = options.pop("method")
     targets = options.get("target_modules", LINEAR)
     targets = LINEAR if targets == "all-linear" else "|".join(targets)
-    sharded = (case["parallel"] or {}).get("plan", "").startswith("fsdp")
     if method == "lora":
         keys = [f"r={options['r']}"]
         keys += ["dora"] * bool(options.get("use_dora"))
         if options.get("lora_dropout"):
             keys.append(f"dropout={options['lora_dropout']}")
-        keys += ["type=bf16"] * bool(sharded and case["loop"] == "own")
-        keys += ["kbit"] * bool(case["quantize"] and not sharded
-                                and case["loop"] == "own")
+        keys += ["type=bf16"] * (is_sharded(case) and case["loop"] == "own")
+        keys += ["kbit"] * is_prepared(case)
         return ["--lora", ",".join([*keys, f"targets={targets}"])]
     if method in ("vera", "loha", "lokr"):
         return ["--lora", f"method={method},r={options['r']},targets={targets}"]
@@ -73,14 +68,11 @@ def adapter_words(case):
 
 
 def precision_words(case):
-    if case["autocast"]:
-        words = ["--autocast", "--precision", "bf16"]
-        mixed = case["parallel"] and case["parallel"].get("mixed")
-        if mixed:
-            return ["--precision", "bf16"]
-        return words + ["--half-weights"] * (case["precision"] == "bf16")
-    if case["parallel"] and case["parallel"].get("mixed"):
+    if (case["parallel"] or {}).get("mixed"):
         return ["--precision", "bf16"]
+    if case["autocast"]:
+        return ["--autocast", "--precision", "bf16",
+                *["--half-weights"] * (case["precision"] == "bf16")]
     return ["--precision", case["precision"]]
 
 
@@ -184,12 +176,10 @@ def print_table(title, pairs):
         groups[group(row["case"])].append((one, other))
         groups["all"].append((one, other))
     for name in sorted(groups, key=lambda name: (name == "all", name)):
-        cells = []
-        for figure in FIGURES:
-            errors = [other[figure] / one[figure] - 1
-                      for one, other in groups[name] if figure in one]
-            cells.append(published.error_cells(errors) if errors
-                         else "– | – | –")
+        cells = [published.error_cells([other[figure] / one[figure] - 1
+                                        for one, other in groups[name]
+                                        if figure in one])
+                 for figure in FIGURES]
         print(f"| {name} | {len(groups[name])} | {' | '.join(cells)} |")
 
 
@@ -205,7 +195,7 @@ def print_rows(pairs):
 
 
 def compare(rows):
-    """[(row, measured, predicted)], and why others were not asked."""
+    """[(row, measured, predicted)], and how many others were left out, by reason."""
     pairs, refused = [], collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         for device, row in rows:
@@ -236,7 +226,7 @@ def main():
     print_table("runs", [p for p in pairs if not is_kept_back(p[0])])
     print_table("kept back", [p for p in pairs if is_kept_back(p[0])])
     for reason, count in refused.most_common():
-        print(f"not asked: {count} runs, {reason}")
+        print(f"left out: {count} runs, {reason}")
     if options.rows:
         print_rows(pairs)
 

@@ -1,7 +1,7 @@
 """The operators that measure_kernels.py --suite drawn runs.
 
-Where operator_cases.py has extents that somebody chose, these are drawn at random
-with a fixed seed: convolutions of volumes and large images, transposed ones, scans,
+The extents of operator_cases.py were chosen; these are drawn at random with a
+fixed seed: convolutions of volumes and large images, transposed ones, scans,
 sorts and softmax over any dimension, norms, pools, resampling, attention, losses,
 recurrent layers, products of any proportions. Most have as many elements as keep a
 GPU busy for 0.05 to 10 ms. The order is fixed: any prefix is a fair sample.

@@ -1,9 +1,9 @@
 """The cases of `measure_allocator.py --suite finetuning`: how networks are
 fine-tuned, on one GPU and on one of several.
 
-Decoders of published widths with few layers and their whole vocabularies,
-under the plans, quantizations, adapters and loops that are walked through in
-step. Every case has the fields of allocator_cases.DEFAULTS and these:
+Decoders of published widths with few layers and their whole vocabularies: each
+run takes the next of a list of plans, quantizations, adapters or loops. Every
+case has the fields of allocator_cases.DEFAULTS and these:
   loop       "own" (this folder's), "trainer" (transformers), "sft" (TRL)
   autocast   bf16=True of the Trainer over weights of `precision`
   parallel   None, or the plan as one of `world` GPUs: "ddp", "zero1",
@@ -62,6 +62,17 @@ def combined(runs, settings, **fields):
     settings = cycle(settings)
     for network, batch, seq in runs:
         yield case(network, batch, seq, **dict(fields, **next(settings)))
+
+
+def is_sharded(case):
+    """Whether FSDP shards the network."""
+    return (case["parallel"] or {}).get("plan", "").startswith("fsdp")
+
+
+def is_prepared(case):
+    """Whether PEFT's prepare_model_for_kbit_training gets the network."""
+    return bool(case["quantize"] and not is_sharded(case)
+                and case["loop"] == "own")
 
 
 # --- several GPUs -------------------------------------------------------------

@@ -17,6 +17,7 @@ import allocator_models
 import measure_allocator as allocator
 import torch
 from allocator_models import DTYPES, weights_dtype
+from finetuning_cases import is_prepared, is_sharded
 from torch.nn import functional
 
 TINY = dict(hidden_size=64, intermediate_size=128, num_attention_heads=4,
@@ -160,8 +161,7 @@ def adapted(case, module):
                "vera": peft.VeraConfig, "prompt": peft.PromptTuningConfig,
                "ia3": peft.IA3Config, "loha": peft.LoHaConfig,
                "lokr": peft.LoKrConfig, "prefix": peft.PrefixTuningConfig}
-    sharded = (case["parallel"] or {}).get("plan", "").startswith("fsdp")
-    if case["quantize"] and not sharded and case["loop"] == "own":
+    if is_prepared(case):
         module = peft.prepare_model_for_kbit_training(
             module, use_gradient_checkpointing=bool(case["checkpointing"]),
             gradient_checkpointing_kwargs=checkpoint_options(case))
@@ -169,7 +169,7 @@ def adapted(case, module):
         module.enable_input_require_grads()
     return peft.get_peft_model(
         module, classes[method](task_type="CAUSAL_LM", **options),
-        autocast_adapter_dtype=not sharded)
+        autocast_adapter_dtype=not is_sharded(case))
 
 
 def float8(case, module):

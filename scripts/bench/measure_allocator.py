@@ -435,6 +435,40 @@ def runner(case, models):
     return Training if case["mode"] == "training" else Inference
 
 
+class StepMeter:
+    """Fills `row` with the phases of each step and its seconds, and with the
+    trace of the last of `traced_steps` steps; 0 for no trace."""
+
+    def __init__(self, meter, device, row, traced_steps):
+        self.meter, self.device, self.row = meter, device, row
+        self.traced_steps, self.before = traced_steps, None
+        self.phases = []
+        row["steps"] = []
+
+    def mark(self, name):
+        """Ends a phase."""
+        self.phases.append([name, *self.meter.stats()])
+        self.meter.reset()
+
+    def start(self):
+        steps = self.row["steps"]
+        self.row["reached"] = f"step {len(steps) + 1}"
+        self.phases = []
+        steps.append(self.phases)
+        if len(steps) == self.traced_steps:
+            self.before = start_trace()
+        self.meter.reset()
+        self.begin = time.perf_counter()
+
+    def end(self):
+        sync(self.device)
+        self.row.setdefault("step_seconds", []).append(
+            round(time.perf_counter() - self.begin, 4))
+        self.phases.append(["end", *self.meter.stats()])
+        if self.before is not None:
+            self.row["trace"] = end_trace(self.before)
+
+
 def measure(case, device, tiny, row):
     """Runs `case` and fills `row` as it goes; raises what the case raises."""
     import torch
@@ -461,38 +495,12 @@ def measure(case, device, tiny, row):
     if case["runtime"] == "compile":
         work.module = torch.compile(eager)
 
-    phases = []
-
-    def mark(name):
-        phases.append([name, *meter.stats()])
-        meter.reset()
-
-    run = runner(case, models)(case, work, device, mark)
-    row["inputs"] = meter.stats()
-    row["steps"] = []
     steps = 1 if tiny else case["steps"]
     traced = device == "cuda" and case.get("trace")
-    begin = before = None
-
-    def start_step():
-        nonlocal begin, before, phases
-        row["reached"] = f"step {len(row['steps']) + 1}"
-        phases = []
-        row["steps"].append(phases)
-        if traced and len(row["steps"]) == steps:
-            before = start_trace()
-        meter.reset()
-        begin = time.perf_counter()
-
-    def end_step():
-        sync(device)
-        row.setdefault("step_seconds", []).append(
-            round(time.perf_counter() - begin, 4))
-        phases.append(["end", *meter.stats()])
-        if before is not None:
-            row["trace"] = end_trace(before)
-
-    run.run(steps, start_step, end_step)
+    step = StepMeter(meter, device, row, steps if traced else 0)
+    run = runner(case, models)(case, work, device, step.mark)
+    row["inputs"] = meter.stats()
+    run.run(steps, step.start, step.end)
     row["reached"] = "snapshot"
     work.module = eager
     row["nvml"]["end"] = meter.device_memory()

@@ -5,12 +5,13 @@
     measure_onnxruntime.py --models models --device cpu --tiny --out dry.jsonl
 
 Stock ONNX Runtime, nothing of foretell, on the files of onnxruntime_models.py
-whose weights it fills by random values. Each case is a forked process with a
-device context of its own; those beside it may load a network while it runs, but
-whoever runs one holds `--lock`. Rows are appended at once; the order is fixed
-and pseudo-random within two tiers, the base cases of every network first.
+whose weights it fills with random values. Each case is a forked process with a
+device context of its own; other cases may load a network while it runs, but only
+the one that holds `--lock` runs on the device. Rows are appended at once; the
+order is fixed and pseudo-random within two tiers, the base cases of every network
+first.
 
-The first row is the environment. Beside the case's fields a row has
+The first row is the environment. In addition to the case's fields a row has
   status       ok, error, oom, timeout, died; with "message" and "reached"
   nvml         bytes of this process, by NVML, after: context (the driver's
                alone), session, first, tenth (run with arrays of NumPy), bound

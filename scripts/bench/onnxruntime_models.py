@@ -5,12 +5,13 @@
     onnxruntime_models.py --out models --only resnet50
 
 Stock networks with random weights, by the exporters of PyTorch (`dynamo`, opset
-18, or `script`, the older one, opset 17), with a free batch. Beside each export,
-where it makes sense, NAME.fp16.onnx and NAME.cast.onnx (16 bits inside, inputs
-and outputs of 32) of onnxruntime.transformers.float16, and NAME.opt32.onnx and
-NAME.opt16.onnx, which onnxruntime.transformers.optimizer writes as optimum's O2
-and O4 do. Initializers of floats above 1 KB are declared as data in a file that
-does not exist: whoever runs the network fills them.
+18, or `script`, the older one, opset 17), with a free batch. In addition to each
+export, NAME.fp16.onnx and for some NAME.cast.onnx (16 bits inside, inputs and
+outputs of 32) of onnxruntime.transformers.float16, and, of networks that it
+knows, NAME.opt32.onnx and NAME.opt16.onnx, which
+onnxruntime.transformers.optimizer writes as optimum's O2 and O4 do. Initializers
+of floats above 1 KB are declared as data in a file that does not exist:
+measure_onnxruntime.py fills them.
 
 Needs torch, timm, transformers, onnx, onnxscript and onnxruntime.
 """
@@ -174,7 +175,7 @@ def own(network, **shapes):
 
 
 BERT_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-# Beside the first of the text networks the others are short: their layers repeat.
+# Text networks after the first are short: their layers repeat.
 SHORT = dict(vocab_size=8192)
 # name -> (maker, heads and width where the optimizer knows the network)
 NETWORKS = {
@@ -193,13 +194,12 @@ NETWORKS = {
     "convnext_tiny": (image("convnext_tiny"), None),
     "mobilenetv3": (image("mobilenetv3_large_100"), None),
     "swin_tiny": (image("swin_tiny_patch4_window7_224"), None),
-    "distilbert": (text("DistilBertModel", dict(SHORT, n_layers=4), 128, "last_hidden_state"),
-                   ("bert", 12, 768)),
+    "distilbert": (text("DistilBertModel", dict(SHORT, n_layers=4), 128,
+                        "last_hidden_state"), ("bert", 12, 768)),
     "regnety_008": (image("regnety_008"), None),
     "roberta_base": (text("RobertaModel", dict(
         SHORT, num_hidden_layers=4, max_position_embeddings=514), 128,
-        "last_hidden_state"),
-        ("bert", 12, 768)),
+        "last_hidden_state"), ("bert", 12, 768)),
     "t5_encoder": (text("T5EncoderModel", dict(
         SHORT, d_model=512, d_ff=2048, num_layers=6, num_heads=8), 128,
         "last_hidden_state"), None),

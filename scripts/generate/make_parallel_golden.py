@@ -6,21 +6,20 @@ processes share.
 
 Networks run on the CPU, over Gloo, in two and in four processes: alone, under
 DistributedDataParallel, with ZeroRedundancyOptimizer, under fully_shard and
-FullyShardedDataParallel and with layers that parallelize_module shares by columns and rows, vocabularies too. PyTorch's
-profiler sees every allocation of the first process from before the network is made.
-Steps are repeated until the reducer has its final buckets; of the last one are kept,
-in bytes, of several batches those of the last one: `standing` alive after zero_grad(), `forward` after the forward pass and the
-loss, `backward` after the backward pass, and `peak`, the most that was ever alive in
-between and in the optimizer's step. The optimizer is SGD with momentum, by `foreach`:
+FullyShardedDataParallel and with layers that parallelize_module shares by columns and
+rows, vocabularies and sequences too. PyTorch's profiler sees every allocation of the
+first process from before the network is made. Steps are repeated until the reducer has
+its final buckets; of the last step are kept, in bytes, `standing` alive after
+zero_grad(), `forward` after the last forward pass and the loss, `backward` after the last
+backward pass, and `peak`, the most that was ever alive in between and in the optimizer's
+step. The optimizer is SGD with momentum, by `foreach`:
 on CPUs Adam's counter of steps is a tensor too, which on GPUs it is not. What Gloo
 allocates within a gathering or a scattering, copies of the whole, does not count
 towards `peak`: NCCL makes none.
 
-`live_bytes.csv` has the figures, `blocks.graph`, of several batches `blocks.2.graph` and
-`blocks.3.graph`, `gated.graph`, `language.graph`,
-`tied.graph`, `placed.graph` and `mlp.graph` the same steps of one process, as foretell
-traces them on the CPU, whose kernels take memory of their own: the gradient of a batch
-norm makes its result twice.
+`live_bytes.csv` has the figures; the graphs (tests/golden/parallel/README.md lists them)
+are the same steps of one process, as foretell traces them on the CPU, whose kernels take
+memory of their own: the gradient of a batch norm makes its result twice.
 """
 
 import argparse
@@ -278,9 +277,11 @@ class Mlp(nn.Module):
 
 
 #: Networks by name, and the plans that are wanted of them.
-NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT + GROUPS), "gated": (Gated, PLANS[-2:-1]),
+NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT + GROUPS),
+            "gated": (Gated, PLANS[-2:-1]),
             "modular": (Modular, SEQUENCES[:1]),
-            "language": (Language, PLANS[-1:] + SEQUENCES[1:]), "tied": (Tied, PLANS[-1:]),
+            "language": (Language, PLANS[-1:] + SEQUENCES[1:]),
+            "tied": (Tied, PLANS[-1:]),
             "placed": (Placed, PLANS[-2:-1]),
             "mlp": (Mlp, PLANS[:-2])}
 

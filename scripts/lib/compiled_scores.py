@@ -10,6 +10,8 @@ import statistics
 import host_factor
 import published
 
+# Modes: without torch.compile, with its default, or by torch.compile's own name.
+EAGER, DEFAULT = "eager", "default"
 COLUMNS = ("rows", "eager: median", "mean", "signed", "compiled: median", "mean",
            "signed", "speed-up: median", "mean", "signed", "right side")
 
@@ -44,6 +46,11 @@ def line(*names, pairs):
     right = statistics.fmean(pair.is_right() for pair in pairs)
     return (f"| {' | '.join(names)} | {len(pairs)} | {cells} | "
             f"{100 * right:.0f} |")
+
+
+def runtime_of(mode):
+    """The value of `--runtime` for a mode."""
+    return {EAGER: "eager", DEFAULT: "compile"}.get(mode, f"compile,{mode}")
 
 
 def fitted_host(folder, told_by_factor, truths):

@@ -28,10 +28,10 @@ import foretell  # noqa: E402
 import host_factor  # noqa: E402
 import published  # noqa: E402
 import score_kernelbench  # noqa: E402
+from compiled_scores import EAGER  # noqa: E402
 
 DEVICES = {**score_kernelbench.DEVICES, "NVIDIA L40S": "l40s"}
 COMPILE = "torch.compile inductor_"  # Before the mode, in the tables.
-EAGER, DEFAULT = "eager", "default"
 
 
 def measured(devices):
@@ -68,8 +68,7 @@ def predicted(device, files, modes, eager_truths):
                 in host_factor.write_hosts(folder).items()}
         host, factor = compiled_scores.fitted_host(folder, told, eager_truths)
         return {mode: latencies(device, files, "--host", host, "--runtime",
-                                EAGER if mode == EAGER else "compile"
-                                if mode == DEFAULT else f"compile,{mode}")
+                                compiled_scores.runtime_of(mode))
                 for mode in modes}, factor
 
 

@@ -21,10 +21,10 @@ timm, transformers and torchvision. Nothing is fitted here.
 
 import argparse
 import collections
+import contextlib
 import gzip
 import hashlib
 import json
-import os
 import pathlib
 import re
 import sys
@@ -34,6 +34,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 for folder in ("scripts/lib", "scripts/bench", "python/converters"):
     sys.path.insert(0, str(ROOT / folder))
 import compare_allocator  # noqa: E402
+import compiled_scores  # noqa: E402
 import foretell  # noqa: E402
 import published  # noqa: E402
 
@@ -52,6 +53,23 @@ def measured_rows(only):
     rows = [row for row in rows if row["kind"] == "case" and row["status"] == "ok"
             and re.search(only, row["id"])]
     return sorted(rows, key=lambda row: (row["case"]["model"], row["case"]["mode"]))
+
+
+def mode_of(case):
+    """As compiled_scores has it."""
+    return case["compile_mode"] or compiled_scores.EAGER
+
+
+@contextlib.contextmanager
+def exports_in(networks):
+    """The folder `networks`, or a temporary one; until the end torchvision can be
+    imported by any torch."""
+    library = compare_allocator.nms_of_python()
+    with tempfile.TemporaryDirectory() as own:
+        folder = networks or pathlib.Path(own)
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+    del library
 
 
 def truth_of(row):
@@ -96,10 +114,7 @@ def flags_of(case):
     if case["precision"] in compare_allocator.AUTOCAST:
         flags += ["--autocast", "--precision",
                   compare_allocator.AUTOCAST[case["precision"]]]
-    mode = case["compile_mode"]
-    runtime = "eager" if not mode else "compile" if mode == "default" else (
-        f"compile,{mode}")
-    return [*flags, "--runtime", runtime]
+    return [*flags, "--runtime", compiled_scores.runtime_of(mode_of(case))]
 
 
 def left_by_forward(graph):
@@ -139,7 +154,7 @@ def print_row(row, errors):
     case = row["case"]
     cells = " ".join(f"{what} {100 * errors[what]:+.1f}" for what in errors)
     print(case["model"], case["mode"], case["precision"], case["batch"],
-          row["compile_mode"] or "eager", cells, flush=True)
+          mode_of(case), cells, flush=True)
 
 
 def print_table(groups):
@@ -159,19 +174,14 @@ def main():
     parser.add_argument("--by-row", action="store_true")
     options = parser.parse_args()
     groups = collections.defaultdict(list)
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    library = compare_allocator.nms_of_python()
-    with tempfile.TemporaryDirectory() as own:
-        folder = options.networks or pathlib.Path(own)
-        folder.mkdir(parents=True, exist_ok=True)
+    with exports_in(options.networks) as folder:
         for row in measured_rows(options.only):
             errors = errors_of(row, folder)
             if errors is None:
                 continue
-            groups[row["compile_mode"] or "eager", row["case"]["mode"]].append(errors)
+            groups[mode_of(row["case"]), row["case"]["mode"]].append(errors)
             if options.by_row:
                 print_row(row, errors)
-    del library
     print_table(groups)
 
 

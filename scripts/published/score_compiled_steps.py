@@ -17,7 +17,6 @@ left out. Nothing else is fitted here.
 import argparse
 import collections
 import json
-import os
 import pathlib
 import statistics
 import sys
@@ -30,8 +29,8 @@ import foretell  # noqa: E402
 import host_factor  # noqa: E402
 import published  # noqa: E402
 import score_compiled_memory as runs  # noqa: E402
+from compiled_scores import EAGER  # noqa: E402
 
-EAGER = "eager"
 SHARED_GPU = 1.1  # Kernels may take this share of the step.
 # Where kernels take less than this share of the time to queue them, the step takes as
 # many times as long as the host needs, at every factor of host_factor.
@@ -39,7 +38,7 @@ HOST_BOUND = min(host_factor.FACTORS)
 
 
 def mode_of(row):
-    return row["compile_mode"] or EAGER
+    return runs.mode_of(row["case"])
 
 
 def step_of(row):
@@ -138,18 +137,14 @@ def main():
     parser.add_argument("--only", default="", help="regular expression of ids")
     parser.add_argument("--by-row", action="store_true")
     options = parser.parse_args()
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    library = runs.compare_allocator.nms_of_python()
     found = []
-    with tempfile.TemporaryDirectory() as own:
-        folder = options.networks or pathlib.Path(own)
-        folder.mkdir(parents=True, exist_ok=True)
+    with (runs.exports_in(options.networks) as folder,
+          tempfile.TemporaryDirectory() as hosts):
         rows = [row for row in runs.measured_rows(options.only)
                 if row["gpu_ms"] <= SHARED_GPU * row["step_ms"]]
         for kind in ("inference", "training"):
             found += forecasts([row for row in rows if row["case"]["mode"] == kind],
-                               folder, pathlib.Path(own), options.by_row)
-    del library
+                               folder, pathlib.Path(hosts), options.by_row)
     print(compiled_scores.head("mode", "step"))
     for (mode, step), pairs in sorted(pairs_of(found).items()):
         print(compiled_scores.line(mode, step, pairs=pairs))

@@ -21,6 +21,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import batched  # noqa: E402
+import foretell  # noqa: E402
 import published  # noqa: E402
 
 ROWS = published.TABLES / "runs2026" / "mlperf_inference_one_gpu.csv.gz"
@@ -90,12 +91,12 @@ def main():
         ours = predicted_ms(results.of(*run_of(place, scenario)), place[1], scenario)
         error = 100 * (ours / ms - 1)
         sizes[bool(place[1])].append(abs(error))
-        print(f"| {name_of(*place)} | {scenario} | {len(times)} | {ms:.3g} | {ours:.3g} | "
-              f"{error:+.0f} |")
+        print(f"| {name_of(*place)} | {scenario} | {len(times)} | {ms:.3g} | "
+              f"{ours:.3g} | {error:+.0f} |")
     for is_slice, name in ((False, "whole GPUs"), (True, "slices")):
         print(f"\n{name}: {len(sizes[is_slice])} rows of the table, median error "
               f"{statistics.median(sizes[is_slice]):.0f} %")
 
 
 if __name__ == "__main__":
-    main()
+    foretell.main(main)

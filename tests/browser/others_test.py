@@ -62,7 +62,6 @@ class Sizing(PageTest):
             self.assertEqual([row[4] for row in rows], ["✓", "✓", "✗"])
             self.assertEqual((rows[0][1], rows[0][7]), ("a30", "0.5"))
 
-
     def test_compare_shows_runtimes_side_by_side(self):
         path = self.folder / "runtimes.html"
         self.foretell("compare", self.ROOT / "examples/resnet18.onnx", "--batch", 8,
@@ -75,7 +74,6 @@ class Sizing(PageTest):
                     page.locator("tbody tr").all_inner_texts()]
             self.assertEqual([row[1] for row in rows], ["a30, eager", "a30, tensorrt"])
             self.assertEqual(rows[0][7], "1")
-
 
     def test_diff_says_units_and_changes_as_the_command(self):
         path = self.folder / "diff.html"

@@ -35,6 +35,7 @@ function deviceCharts(rows) {
 function devicesView(data) {
   return data.results.flatMap((result) => {
     const rows = result.runtimes ?? result.devices;
+    const title = result.runtimes ? 'Runtimes' : 'Devices';
     const own = result.runtimes ?
       [{title: "times eager's speed", value: (row) => row.speed_up}] :
       [{title: 'USD/h', value: (row) => row.usd_per_hour},
@@ -42,7 +43,7 @@ function devicesView(data) {
     return [
       element('p', {}, element('b', {}, result.model), `, batch ${result.batch}`),
       rows.length === 0 ? null : deviceCharts(rows),
-      section(result.runtimes ? 'Runtimes' : 'Devices', table(result.runtimes ? 'Runtimes' : 'Devices', [
+      section(title, table(title, [
         {title: '#', value: (row) => rows.indexOf(row) + 1},
         {title: result.runtimes ? 'device and runtime' : 'device', value: placeOf},
         {title: 'MiB at most', value: (row) => row.needed_mib},
