@@ -12,7 +12,7 @@ namespace foretell::onnx {
 namespace {
 
 /// Operators whose kernels exist for every type that ONNX allows there. Those
-/// of logic take no number on the host beside a tensor on the device.
+/// of logic need both operands on the device.
 template <BinaryFunction function>
 void LowerBinary(NodeContext& ctx) {
   at::Tensor a = ctx.Operand(0);
