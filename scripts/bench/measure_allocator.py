@@ -709,11 +709,11 @@ class Fresh:
         self.connection.close()
 
 
-def append(path, row):
-    """Adds a line to `path`; a .gz gets a member of its own."""
+def append(path, *rows):
+    """Adds lines to `path`; a .gz gets a member of its own."""
     opener = gzip.open if path.endswith(".gz") else open
     with opener(path, "ab") as file:
-        file.write(json.dumps(row).encode() + b"\n")
+        file.writelines(json.dumps(row).encode() + b"\n" for row in rows)
 
 
 def read_done(paths):

@@ -37,7 +37,6 @@ import argparse
 import collections
 import contextlib
 import fcntl
-import gzip
 import hashlib
 import itertools
 import json
@@ -52,6 +51,7 @@ from torch.nn import functional
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import drawn_cases  # noqa: E402
+import measure_allocator as allocator  # noqa: E402
 import operator_cases  # noqa: E402
 
 SUITES = {"layers": sys.modules[__name__], "kinds": operator_cases,
@@ -335,7 +335,7 @@ def locked(file):
         yield
     finally:
         fcntl.flock(file, fcntl.LOCK_UN)
-        time.sleep(0.02)  # Whoever waits comes first.
+        time.sleep(0.02)  # Lets a waiting program take it.
 
 
 def failure(error):
@@ -428,17 +428,10 @@ def parse():
     return parser.parse_args()
 
 
-def append(path, rows):
-    """Adds lines to `path`; a .gz gets a member of its own."""
-    opener = gzip.open if path.endswith(".gz") else open
-    with opener(path, "at") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)
-
-
 def measure(row, options, counts):
     """Runs one operator and appends its rows."""
     results = rows_of(row, options)
-    append(options.out, results)
+    allocator.append(options.out, *results)
     for result in results:
         counts[result["status"]] += 1
         if result["status"] == "error" and counts["error"] < 20:
@@ -456,7 +449,7 @@ def main():
     index = options.skip
     torch.manual_seed(1)
     with locked(lock):
-        append(options.out, [environment()])
+        allocator.append(options.out, environment())
     while index < len(chosen) and time.time() < deadline:
         row = suite.shrink(chosen[index]) if options.tiny else chosen[index]
         index += 1
