@@ -142,8 +142,8 @@ def _in_runtimes(opened: Opened, options: Mapping[str, Any],
             refused.append(error)
     if refused and not predictions:
         raise refused[0]
-    for error in refused:
-        warn(f"left out: {error}")
+    for refusal in refused:
+        warn(f"left out: {refusal}")
     return predictions
 
 
