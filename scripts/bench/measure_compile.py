@@ -360,19 +360,20 @@ class Campaign(allocator.Campaign):
                   f"{row.get('where', [''])[-1]}", file=sys.stderr, flush=True)
 
 
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def parser_of(description, name, workers, seconds, tiny):
+    """The options of a campaign of cases that time themselves under a lock."""
+    parser = argparse.ArgumentParser(description=description.split("\n")[0])
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
-    parser.add_argument("--workers", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=500)
-    parser.add_argument("--out", default="compile.jsonl.gz")
+    parser.add_argument("--workers", type=int, default=workers)
+    parser.add_argument("--seconds", type=float, default=seconds)
+    parser.add_argument("--out", default=f"{name}.jsonl.gz")
     parser.add_argument("--done", nargs="*", default=[],
                         help="skip the cases that these files hold as ok")
     parser.add_argument("--only", default="", help="regular expression of ids")
-    parser.add_argument("--lock", default="/tmp/measure_compile.lock")
-    parser.add_argument("--tiny", action="store_true", help="toy extents, fp32")
+    parser.add_argument("--lock", default=f"/tmp/measure_{name}.lock")
+    parser.add_argument("--tiny", action="store_true", help=tiny)
     parser.add_argument("--list", action="store_true")
-    return parser.parse_args()
+    return parser
 
 
 def compiler_leaves_driver_alone():
@@ -383,7 +384,8 @@ def compiler_leaves_driver_alone():
 
 
 def main():
-    options = parse()
+    options = parser_of(__doc__, "compile", 8, 500,
+                        "toy extents, fp32").parse_args()
     options.case_seconds = None
     allocator.CASE_SECONDS.update(SECONDS)
     done = allocator.read_done(options.done)

@@ -32,7 +32,6 @@ The first row is the environment. In addition to the case's fields a row has
   gpu_ms, kernels, top     of one run, by torch.profiler, as in
                measure_compile.py; PyTorch is imported after all of the above
 """
-import argparse
 import collections
 import contextlib
 import ctypes
@@ -478,19 +477,10 @@ def environment(options):
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser = measure_compile.parser_of(__doc__, "onnxruntime", 5, 150,
+                                       "batch 2, few runs")
     parser.add_argument("--models", default="models",
                         help="folder that onnxruntime_models.py wrote")
-    parser.add_argument("--workers", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=150)
-    parser.add_argument("--out", default="onnxruntime.jsonl.gz")
-    parser.add_argument("--done", nargs="*", default=[],
-                        help="skip the cases that these files hold as ok")
-    parser.add_argument("--only", default="", help="regular expression of ids")
-    parser.add_argument("--lock", default="/tmp/measure_onnxruntime.lock")
-    parser.add_argument("--tiny", action="store_true", help="batch 2, few runs")
-    parser.add_argument("--list", action="store_true")
     return parser.parse_args()
 
 

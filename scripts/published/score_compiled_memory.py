@@ -167,12 +167,17 @@ def print_table(groups):
         print(f"| {mode} | {step} | {len(rows)} | {cells} |")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def parse(description):
+    """The command line of a scorer of these rows."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--networks", type=pathlib.Path)
     parser.add_argument("--only", default="", help="regular expression of ids")
     parser.add_argument("--by-row", action="store_true")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    options = parse(__doc__)
     groups = collections.defaultdict(list)
     with exports_in(options.networks) as folder:
         for row in measured_rows(options.only):

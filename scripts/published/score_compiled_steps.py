@@ -14,7 +14,6 @@ kernels took longer than the step that was timed, since another process had the 
 left out. Nothing else is fitted here.
 """
 
-import argparse
 import collections
 import json
 import pathlib
@@ -132,11 +131,7 @@ def print_kernels(found):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--networks", type=pathlib.Path)
-    parser.add_argument("--only", default="", help="regular expression of ids")
-    parser.add_argument("--by-row", action="store_true")
-    options = parser.parse_args()
+    options = runs.parse(__doc__)
     found = []
     with (runs.exports_in(options.networks) as folder,
           tempfile.TemporaryDirectory() as hosts):

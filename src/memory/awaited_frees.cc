@@ -136,14 +136,10 @@ class Waits {
 }  // namespace
 
 std::vector<ScheduledEvent> WithAwaitedFrees(
-    std::vector<ScheduledEvent> schedule) {
-  std::set<const OperatorGraph*> graphs;
-  for (const ScheduledEvent& event : schedule) {
-    if (event.graph != nullptr) graphs.insert(event.graph);
-  }
+    const PassSequence& passes, std::vector<ScheduledEvent> schedule) {
   const bool is_flat =
-      std::ranges::any_of(graphs, [](const OperatorGraph* graph) {
-        return std::ranges::any_of(graph->nodes(), &IsGatherOfFlat);
+      std::ranges::any_of(passes.list, [](const RunPass& pass) {
+        return std::ranges::any_of(pass.graph->nodes(), &IsGatherOfFlat);
       });
   if (!is_flat) return schedule;
   return Waits().Run(schedule);

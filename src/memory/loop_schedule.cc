@@ -278,7 +278,7 @@ std::vector<ScheduledEvent> MakeSchedule(const PassSequence& passes,
                                          const MemoryOptions& options) {
   std::vector<ScheduledEvent> schedule = LoopMaker(passes, options).Make();
   if (RunsInOnnxRuntime(*passes.list.front().graph)) PlanPasses(schedule);
-  return WithAwaitedFrees(std::move(schedule));
+  return WithAwaitedFrees(passes, std::move(schedule));
 }
 
 }  // namespace foretell::memory

@@ -6,21 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "foretell/graph_io.h"
-#include "src/runtime/compile/decompose.h"
 #include "src/runtime/compile/loops.h"
+#include "tests/runtime/compile/fused.h"
 
 namespace foretell::runtime {
 namespace {
 
 using testing::ElementsAre;
-
-constexpr RuntimeSpec kCompiled = {.runtime = Runtime::kCompile};
-
-OperatorGraph Fused(const std::string& body) {
-  return Fuse(
-      Decompose(ParseGraph("graph \"g\"\n" + body), kCompiled, kFusedScatters));
-}
 
 /// Names of the nodes that are kernels, in their order.
 std::vector<std::string> KernelsIn(const std::string& body) {

@@ -8,22 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "foretell/graph_io.h"
-#include "src/runtime/compile/decompose.h"
-#include "src/runtime/compile/fuse.h"
 #include "src/runtime/compile/peak_order.h"
+#include "tests/runtime/compile/fused.h"
 
 namespace foretell::runtime {
 namespace {
 
 using testing::ElementsAre;
-
-constexpr RuntimeSpec kCompiled = {.runtime = Runtime::kCompile};
-
-OperatorGraph Fused(const std::string& body) {
-  return Fuse(
-      Decompose(ParseGraph("graph \"g\"\n" + body), kCompiled, kFusedScatters));
-}
 
 /// The storage of the first result of node `id`.
 StorageId StorageOf(const OperatorGraph& graph, NodeId id) {
