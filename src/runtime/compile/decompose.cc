@@ -1,6 +1,7 @@
 #include "src/runtime/compile/decompose.h"
 
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <string>
@@ -23,6 +24,9 @@
 //   x.add_(y)            x1 = x.add(y): later readers of x read x1
 //   conv2d with a bias   conv2d and an addition, which fuses with what follows
 //   mean of images       adaptive pooling to one element is a sum
+//   zeros_like(x)        a constant, which reads nothing of x; expand_as and
+//                        type_as read only what they look at or convert
+//   x.to(its own type)   x (remove_noop_ops, fx_passes/post_grad.py)
 //   dropout              random numbers, which are made again in the backward
 //                        pass, and a product
 //   composites           the operators that the trace saw inside; attention
@@ -35,6 +39,10 @@ namespace foretell::runtime {
 namespace {
 
 constexpr std::size_t kBias = 2;
+
+/// Their second operand gives a shape or a type.
+constexpr auto kWithModel = std::to_array<std::string_view>(
+    {"expand_as", "view_as", "reshape_as", "type_as"});
 
 bool SharesStorage(const OperatorGraph& graph, ValueId a, ValueId b) {
   return graph.value(a).storage == graph.value(b).storage;
@@ -97,7 +105,8 @@ class Decomposer {
       return;
     }
     if (AddPool(node) || AddPoolBackward(node) || AddReluBackward(node) ||
-        AddGatherBackward(node) || AddCopied(node)) {
+        AddGatherBackward(node) || AddCopied(node) || AddSameTensor(node) ||
+        AddWithoutModels(node)) {
       return;
     }
     if (!StaysWhole(node)) return AddCalls(node);
@@ -167,6 +176,40 @@ class Decomposer {
         emitter_.Emit(node.target.substr(0, node.target.size() - 1), {before},
                       graph_.value(node.outputs[0]).type, node.attributes));
     emitter_.Set(node.inputs[0], emitter_.Now(node.outputs[0]));
+    return true;
+  }
+
+  /// A conversion to the type that its operand has: the operand.
+  bool AddSameTensor(const Node& node) {
+    if (node.kind != OpKind::kCast || node.outputs.size() != 1 ||
+        node.inputs.empty() ||
+        !SharesStorage(graph_, node.inputs[0], node.outputs[0])) {
+      return false;
+    }
+    emitter_.Set(node.outputs[0], emitter_.Now(node.inputs[0]));
+    return true;
+  }
+
+  /// Leaves out operands of which an operator needs the shape or the type.
+  bool AddWithoutModels(const Node& node) {
+    // Two tensors without content are never the same one, and the backward
+    // pass begins with a constant whose operand is the loss.
+    const bool is_constant =
+        node.kind == OpKind::kFill && node.phase == Phase::kForward &&
+        !node.target.ends_with('_') &&
+        node.target.find("empty") == std::string::npos && IsPlain(node);
+    const std::size_t read = is_constant ? 0 : 1;
+    if (node.inputs.size() <= read) return false;
+    if (!is_constant && std::ranges::count(kWithModel, node.target) == 0) {
+      return false;
+    }
+    Node alone = node;
+    alone.inputs.resize(read);
+    if (IsPlain(alone)) {
+      emitter_.CopyFunctional(alone, alone.target);
+    } else {
+      emitter_.Copy(alone, true);
+    }
     return true;
   }
 

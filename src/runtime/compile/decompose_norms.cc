@@ -12,8 +12,9 @@
 // Norms as sums along rows and what is done element by element, in f32 for
 // operands of 16 bits (torch/_decomp/decompositions.py, PyTorch 2.13:
 // native_layer_norm, native_group_norm, _native_batch_norm_legit,
-// _softmax and their backward functions). Casts between the types are part of
-// the kernels, so a result states its type and no cast is added.
+// _softmax and their backward functions; _weight_norm_interface). Casts between
+// the types are part of the kernels, so a result states its type and no cast is
+// added.
 
 namespace foretell::runtime {
 namespace {
@@ -311,6 +312,23 @@ void GroupNormBackward(NormWriter& writer) {
   writer.Result(2, "view", {writer.Reduce("sum", sum, {0})});
 }
 
+/// v · (g / norm of v). Its backward function has no decomposition.
+void WeightNorm(NormWriter& writer) {
+  const ValueId v = writer.Input(0);
+  const std::size_t rank = writer.ShapeOf(v).size();
+  const auto kept = DimOf(writer.node(), "dim", rank, 0);
+  Dims dims;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (i != kept) dims.push_back(static_cast<std::int64_t>(i));
+  }
+  const ValueId norm = writer.Reduce("norm", v, dims);
+  const ValueId factor = writer.Pointwise("div", {writer.Input(1), norm});
+  writer.Result(0, "mul", {v, factor});
+  if (writer.node().outputs.size() > 1) {
+    writer.emitter().Set(writer.node().outputs[1], norm);
+  }
+}
+
 struct NormRule {
   std::string_view target;
   std::size_t least_inputs;
@@ -324,6 +342,8 @@ constexpr auto kNormRules = std::to_array<NormRule>({
     {"_fused_rms_norm", 1, &RmsNorm},
     {"group_norm", 1, &GroupNorm},
     {"batch_norm", 3, &BatchNorm},
+    {"_weight_norm", 2, &WeightNorm},
+    {"_weight_norm_interface", 2, &WeightNorm},
     {"softmax", 1, &Softmax},
     {"_softmax", 1, &Softmax},
     {"log_softmax", 1, &Softmax},

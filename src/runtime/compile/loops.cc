@@ -291,13 +291,19 @@ class LoopLowering {
   }
 
   bool IsStored(const Node& node, const Loop& loop) const {
-    const ValueId result = node.outputs.front();
     if (SharesStorage(node)) return true;  // Updates a tensor.
     if (node.outputs.size() > 1 && HasSeveralUsedResults(node)) return true;
-    if (is_output_[IndexOf(result)]) return true;
     // Each element of a window is a read.
     const auto elements = static_cast<std::size_t>(WindowOf(node));
     if (std::max(elements, loop.reads.size()) > kMostReads) return true;
+    return std::ranges::any_of(node.outputs, [&](ValueId result) {
+      return IsReadFromMemory(node, loop, result);
+    });
+  }
+
+  bool IsReadFromMemory(const Node& node, const Loop& loop,
+                        ValueId result) const {
+    if (is_output_[IndexOf(result)]) return true;
     const std::vector<NodeId>& users = users_[IndexOf(result)];
     const bool is_long =
         kOperationsEach * loop.operations + std::ssize(loop.reads) >

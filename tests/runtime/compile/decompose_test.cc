@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "foretell/graph_io.h"
@@ -79,6 +80,41 @@ output %a
   EXPECT_EQ(std::ranges::count(graph.nodes(), OpKind::kReduce, &Node::kind), 6);
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape,
             (std::vector<std::int64_t>{2, 8, 4, 4}));
+}
+
+TEST(Decompose, ReadsNoOperandThatOnlyGivesAShapeOrAType) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "m" mode=inference
+%x = input f32[8,1]
+%y = input f32[8,8]
+%a = relu(%y) : f32[8,8]
+%b = expand_as(%x, %a) : f32[8,8] strides=[1, 0] alias %x
+%c = type_as(%b, %a) : f32[8,8] strides=[1, 0] alias %x
+%d = zeros_like(%a) : f32[8,8]
+%e = add(%c, %d) : f32[8,8]
+output %e
+)"),
+                                        kCompiled, kFusedScatters);
+  ASSERT_EQ(graph.nodes().size(), 4U);  // Without type_as.
+  EXPECT_EQ(graph.node(1).target, "expand_as");
+  EXPECT_EQ(graph.node(1).inputs.size(), 1U);
+  EXPECT_EQ(graph.node(2).target, "zeros_like");
+  EXPECT_TRUE(graph.node(2).inputs.empty());
+  EXPECT_EQ(graph.node(3).inputs.front(), graph.node(1).outputs.front());
+}
+
+TEST(Decompose, WritesTheNormsOfNormalizedWeights) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "n" mode=inference
+%v = parameter f32[4,2,8]
+%g = parameter f32[1,1,8]
+%w, %n = _weight_norm_interface(%v, %g) {dim=2} : f32[4,2,8], f32[1,1,8]
+output %w
+)"),
+                                        kCompiled, kFusedScatters);
+  std::vector<std::string> targets;
+  for (const Node& node : graph.nodes()) targets.push_back(node.target);
+  EXPECT_EQ(targets, (std::vector<std::string>{"norm", "div", "mul"}));
+  EXPECT_EQ(graph.value(graph.node(0).outputs[0]).type.shape,
+            (std::vector<std::int64_t>{1, 1, 8}));
 }
 
 }  // namespace

@@ -94,5 +94,13 @@ TEST(Fuse, AKernelReadsAndWritesOnlyWhatOthersSee) {
   EXPECT_EQ(graph.node(0).calls.size(), 3);
 }
 
+TEST(Fuse, StoresTheOnlyResultThatALibraryReads) {
+  EXPECT_THAT(KernelsIn("%x = input f32[8,64]\n"
+                        "%m, %e = frexp(%x) : f32[8,64], i32[8,64]\n"
+                        "%s, %i = sort(%e) {dim=1} : i32[8,64], i64[8,64]\n"
+                        "output %s\n"),
+              ElementsAre("fused_elementwise", "sort"));
+}
+
 }  // namespace
 }  // namespace foretell::runtime
