@@ -15,8 +15,9 @@
 //             (max_dead_bytes_per_chunk). So a request can hold up to twice its
 //             size
 //   extend    kNextPowerOfTwo: the first region has 1 MiB, each further one
-//             twice as much as the last, or the power of two that holds the
-//             request. kSameAsRequested: the rounded request. If the device
+//             twice as much as the last up to 1 GiB
+//             (max_power_of_two_extend_bytes), or the power of two that holds
+//             the request. kSameAsRequested: the rounded request. If the device
 //             refuses: nine tenths, again and again while the request fits
 //   free      joins free neighbours of the region; regions stay
 //
@@ -29,6 +30,7 @@ namespace {
 
 constexpr std::int64_t kChunkGranule = 256;
 constexpr std::int64_t kFirstRegion = kMiB;
+constexpr std::int64_t kMostDoubled = kGiB;
 constexpr std::int64_t kMostDeadBytes = 128 * kMiB;
 constexpr std::int64_t kLeastRegion = 8 * 1024;
 
@@ -99,7 +101,10 @@ bool BfcArena::Extend(std::int64_t bytes) {
     const bool holds = bytes <= next_region_;
     while (next_region_ < bytes) next_region_ *= 2;
     region = next_region_;
-    if (holds) next_region_ *= 2;
+    if (holds) {
+      next_region_ =
+          next_region_ < kMostDoubled / 2 ? 2 * next_region_ : kMostDoubled;
+    }
   }
   while (region > Room()) {
     region = RoundedToChunk(region * 9 / 10);

@@ -108,5 +108,25 @@ TEST(PassPlan, FillsTheGapThatFitsBest) {
   EXPECT_EQ(plan.bytes(), 2304);
 }
 
+/// Three tensors that stay: none fits into what the last one left.
+TEST(BfcArena, DoublesRegionsUpToAGibibyte) {
+  const AllocatorReplay replay = Replay(
+      {Request(0, 600 * kMiB), Request(1, 600 * kMiB), Request(2, 600 * kMiB)});
+  EXPECT_EQ(replay.timeline[1].reserved, 2 * kGiB);
+  EXPECT_EQ(replay.timeline[2].reserved, 3 * kGiB);
+}
+
+TEST(BfcArena, GoesOnAfterManyRefusedWorkspaces) {
+  std::vector<AllocationEvent> events(100, Request(0, 2 * kMiB));
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    events[i].id = static_cast<std::int64_t>(i);
+    events[i].optional = true;
+  }
+  events.push_back(Request(100, kMiB));
+  const AllocatorReplay replay = Replay(events, false, kMiB + kMiB / 2);
+  EXPECT_EQ(replay.refused.size(), 100U);
+  EXPECT_FALSE(replay.out_of_memory.has_value());
+}
+
 }  // namespace
 }  // namespace foretell
