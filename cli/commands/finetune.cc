@@ -110,9 +110,11 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
         "--lora", fmt::format("r=16,targets={}{}", recipes::kBlockLayers,
                               method.for_kbit ? ",kbit" : ""));
   }
-  // PEFT refuses prefixes with checkpointing.
+  // PEFT refuses prefixes with checkpointing, and torch.compile decides by
+  // itself what it computes again.
   if (loop.recompute.empty() && !options.no_checkpointing &&
-      loop.lora.method != AdapterMethod::kPrefix) {
+      loop.lora.method != AdapterMethod::kPrefix &&
+      model.run.runtime.runtime == Runtime::kEager) {
     loop.recompute = "auto";
   }
   return model;
@@ -263,7 +265,8 @@ void AddFinetune(CLI::App& app, ExitCode& exit_code) {
                AboveZero());
   AddRecipeFlags(*command);
   command->add_flag("--no-checkpointing", options->no_checkpointing,
-                    "Keep all activations; default: blocks are checkpointed");
+                    "Keep all activations; default: blocks are "
+                    "checkpointed in eager PyTorch");
   command->add_flag(
       "--answer-only", options->answer_only,
       "Skip the search for the largest batch, length and savings");

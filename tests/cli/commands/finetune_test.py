@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of `foretell finetune --config`."""
+"""Tests of `foretell finetune`."""
 
 import json
 import shlex
@@ -51,6 +51,17 @@ class Config(unittest.TestCase):
         outcome = run("finetune", "zoo:qwen2_0_5b", "--gpus", "2")
         self.assertEqual(outcome.returncode, USAGE)
         self.assertIn("--gpus 2: applies to --config", outcome.stderr)
+
+
+class Runtime(unittest.TestCase):
+
+    def test_compiled_steps_are_not_checkpointed(self):
+        outcome = run("finetune", "zoo:qwen2_0_5b?depth=1", "--seq-len", "64",
+                      "--runtime", "compile")
+        self.assertEqual(outcome.returncode, 0)
+        self.assertIn("--runtime compile", outcome.stdout)
+        self.assertNotIn("--recompute", outcome.stdout)
+        self.assertIn("would save", outcome.stdout)
 
 
 if __name__ == "__main__":
