@@ -191,6 +191,9 @@ Predictor PredictorFlags::Make(const Run& run, bool with_least,
 std::vector<std::string> SetupWords(const ModelOptions& model,
                                     const PredictorFlags& predictor) {
   std::vector<std::string> words = LoopWords(model.loop);
+  if (model.run.runtime != RuntimeSpec{}) {
+    words.push_back("--runtime " + ToString(model.run.runtime));
+  }
   if (predictor.expandable_segments) {
     words.emplace_back("--expandable-segments");
   }
