@@ -125,6 +125,9 @@ class GraphMaker {
 
   StorageId StorageFor(const DraftNode& node, std::size_t i) {
     const TensorId id = node.outputs[i];
+    if (draft_.tensors[IndexOf(id)].on_cpu) {
+      return builder_.AddStorage(0, TensorRole::kActivation);
+    }
     if (node.aliases) return storage_of_[IndexOf(node.inputs[0])];
     const TensorType& type = draft_.TypeOf(id);
     if (!IsResult(id)) {

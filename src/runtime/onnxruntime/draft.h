@@ -24,6 +24,7 @@ struct DraftTensor {
   ValueId source = kNone;
   /// Known when the session is created: an initializer, or folded into one.
   bool constant = false;
+  bool on_cpu = false;  ///< Takes no memory of the GPU.
   /// Of a transposed operand that a product reads as it is; empty: row-major.
   std::vector<std::int64_t> strides = {};
 };

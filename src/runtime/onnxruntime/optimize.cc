@@ -22,6 +22,7 @@ OperatorGraph OptimizeForOnnxRuntime(const OperatorGraph& graph,
   const bool basic = spec.level >= OrtLevel::kBasic;
   ort::FoldConstants(draft, basic);
   if (basic) ort::FuseConvolutions(draft);
+  ort::PlaceNodes(draft);
   if (spec.level >= OrtLevel::kExtended) {
     ort::FuseNorms(draft);
     ort::FuseActivations(draft);

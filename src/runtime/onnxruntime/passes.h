@@ -17,6 +17,10 @@ void Decompose(Draft& draft, OrtLevel level);
 /// another level than "transformers" only attention that is a node of the file.
 void FuseAttention(Draft& draft, OrtLevel level);
 
+/// Lets the CPU run operators without a kernel of the CUDA provider, and copies
+/// their tensors to the host and back.
+void PlaceNodes(Draft& draft);
+
 /// Folds batch norms, and products and sums by channel, into convolutions.
 void FuseConvolutions(Draft& draft);
 

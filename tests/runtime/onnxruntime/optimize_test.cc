@@ -10,6 +10,7 @@
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "src/graph/attributes.h"
 
 // Expected counts are what optimized_kinds.py prints of onnxruntime 1.32.0,
 // Gemm and FusedMatMul as the product that they are. Reshapes and transposed
@@ -311,6 +312,52 @@ TEST(OptimizeForOnnxRuntime, FusesTheBiasThatFollowsAResidual) {
       "output %2\n";
   EXPECT_EQ(Remaining(kNorm, OrtLevel::kExtended),
             (Kinds{{"fused_reduce+add+add+layer_norm", 1}}));
+}
+
+/// What the session of 1.31's CUDA provider leaves of Relu, Atan, Tan, Relu.
+TEST(OptimizeForOnnxRuntime, CopiesAroundOperatorsOfTheCpu) {
+  constexpr std::string_view kAngles =
+      "%x = input f32[2,5,8]\n"
+      "%0 = relu(%x) : f32[2,5,8]\n"
+      "%1 = atan(%0) : f32[2,5,8]\n"
+      "%2 = tan(%1) : f32[2,5,8]\n"
+      "%3 = relu(%2) : f32[2,5,8]\n"
+      "output %3\n";
+  const OperatorGraph graph = Optimized(kAngles, OrtLevel::kAll);
+  EXPECT_EQ(KindsOf(graph), (Kinds{{"offload::from_host", 1},
+                                   {"offload::run", 2},
+                                   {"offload::to_host", 1},
+                                   {"relu", 2}}));
+  EXPECT_EQ(TextOf(graph.node(2), "operator"), "Atan");
+  // The host's tensors take no memory of the GPU.
+  const auto bytes = [&graph](int node) {
+    return graph.storage(graph.value(graph.node(node).outputs[0]).storage)
+        .bytes;
+  };
+  EXPECT_EQ(bytes(0), 320);
+  EXPECT_EQ(bytes(1), 0);
+  EXPECT_EQ(bytes(2), 0);
+  EXPECT_EQ(bytes(4), 320);
+}
+
+/// And of GridSample, which has a kernel for float32 alone.
+TEST(OptimizeForOnnxRuntime, PlacesOperatorsByTheirTypes) {
+  const auto kinds = [](const std::string& type) {
+    return Remaining("%x = input " + type +
+                         "[2,3,8,8]\n"
+                         "%g = input " +
+                         type +
+                         "[2,4,4,2]\n"
+                         "%0 = grid_sampler(%x, %g) : " +
+                         type + "[2,3,4,4]\n%1 = relu(%0) : " + type +
+                         "[2,3,4,4]\noutput %1\n",
+                     OrtLevel::kAll);
+  };
+  EXPECT_EQ(kinds("f32"), (Kinds{{"grid_sampler", 1}, {"relu", 1}}));
+  // No copy of inputs that only the CPU reads.
+  EXPECT_EQ(
+      kinds("f16"),
+      (Kinds{{"offload::from_host", 1}, {"offload::run", 1}, {"relu", 1}}));
 }
 
 TEST(OptimizeForOnnxRuntime, RefusesToTrain) {
