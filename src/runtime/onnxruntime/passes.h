@@ -21,7 +21,16 @@ void FuseAttention(Draft& draft, OrtLevel level);
 /// their tensors to the host and back.
 void PlaceNodes(Draft& draft);
 
-/// Folds batch norms, and products and sums by channel, into convolutions.
+/// Lets images have their channels last (prefer_nhwc), with copies where the
+/// layout changes.
+void UseNhwc(Draft& draft);
+
+/// Removes casts to a wider type and back, and casts the results of a file that
+/// the optimizer of `level` converted to float16 back to float32.
+void ChangeCasts(Draft& draft, OrtLevel level);
+
+/// Folds padding before, and batch norms, products and sums by channel after
+/// them, into convolutions.
 void FuseConvolutions(Draft& draft);
 
 /// Lets products read transposed operands and scale their results.

@@ -360,6 +360,99 @@ TEST(OptimizeForOnnxRuntime, PlacesOperatorsByTheirTypes) {
       (Kinds{{"offload::from_host", 1}, {"offload::run", 1}, {"relu", 1}}));
 }
 
+/// What 1.31's CUDA provider leaves with prefer_nhwc, Transposes as clones.
+TEST(OptimizeForOnnxRuntime, KeepsImagesChannelsLastIfAsked) {
+  const std::string network =
+      "%w = parameter f32[4,3,3,3]\n"
+      "%v = parameter f32[4,4,1,1]\n"
+      "%x = input f32[2,3,8,8]\n"
+      "%0 = conv2d(%x, %w) {stride=[1, 1], padding=[1, 1], dilation=[1, 1], "
+      "groups=1} : f32[2,4,8,8]\n"
+      "%1 = adaptive_avg_pool2d(%0) {output_size=[1, 1]} : f32[2,4,1,1]\n"
+      "%2 = conv2d(%1, %v) {stride=[1, 1], padding=[0, 0], dilation=[1, 1], "
+      "groups=1} : f32[2,4,1,1]\n"
+      "%3 = sigmoid(%2) : f32[2,4,1,1]\n"
+      "%4 = mul(%0, %3) : f32[2,4,8,8]\n";
+  const auto optimized = [&network](const std::string& end, bool nhwc) {
+    return OptimizeForOnnxRuntime(
+        ParseGraph("graph \"g\" mode=inference precision=fp32 batch=2\n" +
+                   network + end),
+        {.runtime = Runtime::kOnnxRuntime, .nhwc = nhwc});
+  };
+  const std::string image = "output %4\n";
+  const OperatorGraph graph = optimized(image, true);
+  EXPECT_EQ(KindsOf(graph), (Kinds{{"adaptive_avg_pool2d", 1},
+                                   {"clone", 2},
+                                   {"conv2d", 2},
+                                   {"mul", 1},
+                                   {"sigmoid", 1}}));
+  const auto strides = [&graph](ValueId id) { return graph.value(id).strides; };
+  EXPECT_THAT(strides(graph.node(1).inputs[1]),
+              testing::ElementsAre(27, 1, 9, 3));
+  EXPECT_THAT(strides(graph.node(1).outputs[0]),
+              testing::ElementsAre(256, 1, 32, 4));
+  EXPECT_THAT(strides(graph.outputs()[0]), testing::IsEmpty());
+  EXPECT_EQ(KindsOf(optimized(image, false)).count("clone"), 0);
+  // A sum over positions needs no Transpose, an instance norm needs one.
+  EXPECT_EQ(KindsOf(optimized("%5 = mean(%4) {dim=[2, 3], keepdim=false} : "
+                              "f32[2,4]\noutput %5\n",
+                              true))
+                .at("clone"),
+            1);
+  EXPECT_EQ(KindsOf(optimized("%5 = instance_norm(%4) : f32[2,4,8,8]\n"
+                              "%6 = relu(%5) : f32[2,4,8,8]\noutput %6\n",
+                              true))
+                .at("clone"),
+            2);
+}
+
+/// As 1.31 leaves them: zeros go into the convolution, other numbers stay.
+TEST(OptimizeForOnnxRuntime, FoldsZerosAroundImages) {
+  const auto kinds = [](const std::string& value) {
+    return Remaining(
+        "%w = parameter f32[4,3,3,3]\n"
+        "%x = input f32[2,3,8,8]\n"
+        "%0 = constant_pad_nd(%x) {pad=[0, 1, 0, 1], value=" +
+            value +
+            "} : f32[2,3,9,9]\n"
+            "%1 = conv2d(%0, %w) {stride=[1, 1], padding=[0, 0], "
+            "dilation=[1, 1], groups=1} : f32[2,4,7,7]\n"
+            "output %1\n",
+        OrtLevel::kBasic);
+  };
+  EXPECT_EQ(kinds("0"), (Kinds{{"conv2d", 1}}));
+  EXPECT_EQ(kinds("1.5"), (Kinds{{"constant_pad_nd", 1}, {"conv2d", 1}}));
+}
+
+/// As 1.31 leaves them: the pair that rounds nothing goes, the other stays.
+TEST(OptimizeForOnnxRuntime, RemovesCastsToAWiderTypeAndBack) {
+  const auto casts = [](const std::string& from, const std::string& to) {
+    return Remaining("%x = input " + from +
+                         "[2,8]\n"
+                         "%0 = relu(%x) : " +
+                         from + "[2,8]\n%1 = to(%0) : " + to +
+                         "[2,8]\n"
+                         "%2 = to(%1) : " +
+                         from + "[2,8]\n%3 = relu(%2) : " + from +
+                         "[2,8]\noutput %3\n",
+                     OrtLevel::kDisabled);
+  };
+  EXPECT_EQ(casts("f16", "f32"), (Kinds{{"relu", 2}}));
+  EXPECT_EQ(casts("f32", "f16"), (Kinds{{"relu", 2}, {"to", 2}}));
+}
+
+/// By keep_io_types of the optimizer's conversion to float16.
+TEST(OptimizeForOnnxRuntime, CastsResultsOfAConvertedFileBack) {
+  const OperatorGraph graph = OptimizeForOnnxRuntime(
+      ParseGraph("graph \"g\" mode=inference precision=fp16 batch=2\n"
+                 "%x = input f16[2,8]\n"
+                 "%0 = relu(%x) : f16[2,8]\n"
+                 "output %0\n"),
+      {.runtime = Runtime::kOnnxRuntime, .level = OrtLevel::kTransformers});
+  EXPECT_EQ(KindsOf(graph), (Kinds{{"_to_copy", 1}, {"relu", 1}}));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.dtype, DType::kF32);
+}
+
 TEST(OptimizeForOnnxRuntime, RefusesToTrain) {
   const OperatorGraph graph = ParseGraph(
       "graph \"g\" mode=training precision=fp32 batch=2\n"
