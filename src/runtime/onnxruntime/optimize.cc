@@ -18,6 +18,7 @@ OperatorGraph OptimizeForOnnxRuntime(const OperatorGraph& graph,
                 "--runtime onnxruntime: only inference is modelled");
   }
   ort::Draft draft = ort::MakeDraft(graph);
+  ort::KeepNodes(draft);
   ort::FuseAttention(draft, spec.level);
   ort::Decompose(draft, spec.level);
   const bool basic = spec.level >= OrtLevel::kBasic;

@@ -13,6 +13,10 @@ void FoldConstants(Draft& draft, bool all);
 /// `level`, as the operators that they consist of.
 void Decompose(Draft& draft, OrtLevel level);
 
+/// Keeps nodes of com.microsoft in a file, apart from attention, as the kernels
+/// that they are.
+void KeepNodes(Draft& draft);
+
 /// Keeps attention as one kernel, with its projections in one product; at
 /// another level than "transformers" only attention that is a node of the file.
 void FuseAttention(Draft& draft, OrtLevel level);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "src/graph/index_of.h"
-#include "src/graph/strides.h"
 #include "src/runtime/onnxruntime/passes.h"
 
 // prefer_nhwc of the CUDA provider. The layout transformer
@@ -73,18 +72,6 @@ bool FollowsOperands(const DraftNode& node) {
       return node.target == "split_copy" || node.target == "slice_copy" ||
              node.target == "split_with_sizes_copy";
   }
-}
-
-/// Strides of an image whose channels lie side by side.
-Strides ChannelsLastStrides(const Shape& shape) {
-  Strides strides(shape.size(), 1);
-  std::int64_t step = shape[1];
-  for (std::size_t i = shape.size() - 1; i > 1; --i) {
-    strides[i] = step;
-    step *= shape[i];
-  }
-  strides[0] = step;
-  return strides;
 }
 
 class LayoutChange {

@@ -453,6 +453,44 @@ TEST(OptimizeForOnnxRuntime, CastsResultsOfAConvertedFileBack) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.dtype, DType::kF32);
 }
 
+/// As nodes of a file that Stable Diffusion's optimizer wrote are recorded; by
+/// the kernels of contrib_ops/cuda.
+TEST(OptimizeForOnnxRuntime, KeepsNodesOfStableDiffusionWhole) {
+  const OperatorGraph graph = Optimized(
+      "%w = parameter f32[4,3,3,3] strides=[27, 1, 9, 3]\n"
+      "%g = parameter f32[4]\n"
+      "%x = input f32[2,8,8,3]\n"
+      "%0 = movedim(%x) {source=[-1], destination=[1]} : f32[2,3,8,8] "
+      "strides=[192, 1, 24, 3] alias %x @ \"c\"\n"
+      "%1 = conv2d(%0, %w) {stride=[1, 1], padding=[1, 1], dilation=[1, 1], "
+      "groups=1} : f32[2,4,8,8] strides=[256, 1, 32, 4] @ \"c\"\n"
+      "%2 = movedim(%1) {source=[1], destination=[-1]} : f32[2,8,8,4] alias "
+      "%1 @ \"c\"\n"
+      "%3 = add(%2, %2) {alpha=1} : f32[2,8,8,4] @ \"n\"\n"
+      "%4 = movedim(%3) {source=[-1], destination=[1]} : f32[2,4,8,8] "
+      "strides=[256, 1, 32, 4] alias %3 @ \"n\"\n"
+      "%5 = group_norm(%4, %g, %g) {num_groups=2} : f32[2,4,8,8] @ \"n\"\n"
+      "%6 = silu(%5) : f32[2,4,8,8] @ \"n\"\n"
+      "%7 = movedim(%6) {source=[1], destination=[-1]} : f32[2,8,8,4] "
+      "strides=[256, 8, 1, 64] alias %6 @ \"n\"\n"
+      "%8 = add(%7, %g) {alpha=1} : f32[2,8,8,4] @ \"s\"\n"
+      "%9, %10 = chunk(%8) {chunks=2, dim=-1} : f32[2,8,8,2] strides=[256, "
+      "32, 4, 1] alias %8, f32[2,8,8,2] strides=[256, 32, 4, 1] alias %8 @ "
+      "\"s\"\n"
+      "%11 = gelu(%10) {approximate=\"none\"} : f32[2,8,8,2] @ \"s\"\n"
+      "%12 = mul(%9, %11) : f32[2,8,8,2] @ \"s\"\n"
+      "%13 = relu(%3) : f32[2,8,8,4]\n"
+      "output %12, %13\n",
+      OrtLevel::kBasic);
+  EXPECT_EQ(KindsOf(graph),
+            (Kinds{{"conv2d", 1},
+                   {"fused_elementwise+add+split_copy+gelu+mul", 1},
+                   {"fused_reduce+add+group_norm+silu", 1},
+                   {"relu", 1}}));
+  EXPECT_THAT(graph.value(graph.node(1).inputs[0]).strides,
+              testing::ElementsAre(192, 1, 24, 3));
+}
+
 TEST(OptimizeForOnnxRuntime, RefusesToTrain) {
   const OperatorGraph graph = ParseGraph(
       "graph \"g\" mode=training precision=fp32 batch=2\n"
