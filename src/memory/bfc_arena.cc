@@ -95,16 +95,17 @@ std::int64_t BfcArena::Room() const {
 
 bool BfcArena::Extend(std::int64_t bytes) {
   std::int64_t region = bytes;
+  bool doubles = false;
   if (!config_.bfc_arena->exact) {
-    const bool holds = bytes <= next_region_;
+    doubles = bytes <= next_region_;
     while (next_region_ < bytes) next_region_ *= 2;
     region = next_region_;
-    if (holds) next_region_ *= 2;
   }
   while (region > Room()) {
     region = RoundedToChunk(region * 9 / 10);
     if (region < bytes || region < kLeastRegion) return false;
   }
+  if (doubles) next_region_ *= 2;
   state_.reserved += region;
   Insert(chunks_.Add({.address = next_address_, .bytes = region}));
   // Regions do not touch.

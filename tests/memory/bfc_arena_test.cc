@@ -83,6 +83,20 @@ TEST(BfcArena, TakesLessWhereTheDeviceHasLess) {
   EXPECT_TRUE(Replay({Request(0, 4 * kMiB)}, false, 3500000).out_of_memory);
 }
 
+/// Regions grow with those that the device gave, not with those it refused.
+TEST(BfcArena, SurvivesWorkspacesThatItRefuses) {
+  std::vector<AllocationEvent> events = {Request(0, kMiB)};
+  for (std::int64_t id = 1; id <= 100; ++id) {
+    events.push_back(Request(id, 16 * kMiB));
+    events.back().optional = true;
+  }
+  events.push_back(Request(101, 2 * kMiB));
+  const AllocatorReplay replay = Replay(events, /*exact=*/false, 8 * kMiB);
+  EXPECT_FALSE(replay.out_of_memory);
+  EXPECT_EQ(replay.refused.size(), 100);
+  EXPECT_LE(replay.peak_reserved, 8 * kMiB);
+}
+
 /// Regions of 1, 2, 4 and 8 MiB in the log of onnxruntime 1.31.1's CUDA
 /// provider for a linear layer, 512 wide, and 1,024 rows: weight, bias, input,
 /// product and sum (datasets/labels/h100-sxm5-80gb/onnxruntime.jsonl.gz).
