@@ -56,13 +56,14 @@ struct RuntimeSpec {
 
   bool int8 = false;    ///< kTensorRt: layers may run in INT8.
   bool sparse = false;  ///< kTensorRt: weights have 2:4 sparsity.
+  bool nhwc = false;    ///< kOnnxRuntime: prefer_nhwc of the CUDA provider.
 
   auto operator<=>(const RuntimeSpec&) const = default;
 };
 
 /// "eager", "compile", "compile,reduce-overhead", "compile,max-autotune",
 /// "compile,max-autotune-no-cudagraphs", "compile,budget=0.5", "onnxruntime",
-/// "onnxruntime,level=basic,search=heuristic,arena=exact", "tensorrt",
+/// "onnxruntime,level=basic,search=heuristic,arena=exact,nhwc", "tensorrt",
 /// "tensorrt,int8,sparse".
 std::string ToString(const RuntimeSpec& spec);
 /// Reads what ToString writes, options in any order; empty for another text.

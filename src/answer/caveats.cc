@@ -3,13 +3,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
 #include "src/device/compute_capability.h"
+#include "src/graph/attributes.h"
+#include "src/graph/collective.h"
+#include "src/graph/host_operator.h"
 #include "src/graph/unfolded_convolution.h"
 
 namespace foretell {
@@ -66,6 +72,30 @@ void WarnOfUnfolded(const OperatorGraph& graph, const TorchVersion& torch,
       "PyTorch {} runs convolutions of three dimensions in 16 bits without "
       "cuDNN, slowly and with more memory; 2.8, 2.10 and FP32 use cuDNN",
       ToString(torch)));
+}
+
+/// "ONNX Runtime runs 3 operators on the CPU, …: Tan, Unique (2)"
+void WarnOfHostOperators(const OperatorGraph& graph,
+                         std::vector<std::string>& warnings) {
+  std::map<std::string, std::size_t> counts;
+  std::size_t copies = 0;
+  std::size_t operators = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.target == kRunOnHost) {
+      ++counts[std::string(TextOf(node, kOperatorAttribute))];
+      ++operators;
+    }
+    copies += node.target == kToHost || node.target == kFromHost ? 1 : 0;
+  }
+  if (counts.empty()) return;
+  std::vector<std::string> names;
+  for (const auto& [name, count] : counts) {
+    names.push_back(count == 1 ? name : fmt::format("{} ({})", name, count));
+  }
+  warnings.push_back(fmt::format(
+      "ONNX Runtime runs {} on the CPU, as its CUDA provider has no kernel for "
+      "them: {}; tensors are copied to and from the GPU {} times",
+      Counted(operators, "operator"), Joined(names), copies));
 }
 
 void WarnOfMemory(const DeviceSpec& device, const Prediction& prediction,
@@ -138,6 +168,7 @@ std::vector<std::string> CaveatsOf(const OperatorGraph& graph,
   WarnOfUnknownOperators(prediction.coverage, warnings);
   WarnOfWeakModels(graph, warnings);
   WarnOfUnfolded(graph, torch, warnings);
+  WarnOfHostOperators(graph, warnings);
   WarnOfMemory(device, prediction, warnings);
   return warnings;
 }

@@ -10,6 +10,7 @@
 #include "foretell/error.h"
 #include "src/core/units.h"
 #include "src/graph/collective.h"
+#include "src/graph/host_operator.h"
 
 // Exchanges between GPUs in a ring, which is how NCCL does them on one machine.
 //
@@ -28,7 +29,9 @@
 // optimizer on the host reads the parameter, its gradient and states, and
 // writes all but the gradient, at the bandwidth of two channels of DDR4-3200.
 // torchao's README (optim/, Ryzen 5600, 1.1 billion parameters in BF16) has
-// 0.25 s more per step; this formula is 0.31 s without what the GPU saves.
+// 0.25 s more per step; this formula is 0.31 s without what the GPU saves. An
+// operator that ONNX Runtime runs on the host moves its tensors at that
+// bandwidth, which is judgement and too fast where it computes much.
 
 namespace foretell::cost {
 namespace {
@@ -71,9 +74,29 @@ LinkUse UseOf(const Collective& collective) {
           .waits_for = {}};
 }
 
+double HostUs(double bytes) {
+  return bytes / (kBytesPerUsPerGbS * kHostMemoryGbS);
+}
+
+/// Least time of a copy that the CPU waits for, as ONNX Runtime's
+/// (MemcpyToHost): a launch and a synchronisation. Judgement.
+constexpr double kAwaitedCopyUs = 10;
+
+/// Of an operator on the host, which moves its tensors there.
+LinkUse UseOfRun(const OperatorGraph& graph, const Node& node) {
+  double bytes = 0;
+  for (const auto* const ids : {&node.inputs, &node.outputs}) {
+    for (const ValueId id : *ids) {
+      bytes += static_cast<double>(graph.value(id).type.Bytes());
+    }
+  }
+  return {.waits_for = {}, .is_of_host = true, .host_us = HostUs(bytes)};
+}
+
 /// Of the tensor that the node reads or makes, kBytesAttribute if it states
 /// them.
 LinkUse UseOfHost(const OperatorGraph& graph, const Node& node) {
+  if (node.target == kRunOnHost) return UseOfRun(graph, node);
   const ValueId value =
       node.inputs.empty() ? node.outputs.front() : node.inputs.front();
   const auto bytes = static_cast<double>(
@@ -81,11 +104,12 @@ LinkUse UseOfHost(const OperatorGraph& graph, const Node& node) {
   const auto states = static_cast<double>(node.Int(kStatesAttribute, 0));
   const double moved =
       node.target == kStepOnHost ? (3 + 2 * states) * bytes : 0;
+  const bool is_awaited = graph.info().runtime.runtime == Runtime::kOnnxRuntime;
   return {.bytes = bytes,
           .hops = 0,
           .waits_for = {},
           .is_of_host = true,
-          .host_us = moved / (kBytesPerUsPerGbS * kHostMemoryGbS)};
+          .host_us = is_awaited ? kAwaitedCopyUs : HostUs(moved)};
 }
 
 double HostLinkGbS(const DeviceSpec& device) {
@@ -120,7 +144,7 @@ std::vector<LinkUse> LinkUses(const OperatorGraph& graph) {
 }
 
 double LinkUs(const LinkUse& use, double gb_s) {
-  if (use.bytes <= 0) return 0;
+  if (use.bytes <= 0) return use.host_us;
   return std::max(use.host_us,
                   use.bytes / (kReachedShareOfLink * kBytesPerUsPerGbS * gb_s) +
                       kHopUs * use.hops);

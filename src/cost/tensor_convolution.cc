@@ -73,9 +73,13 @@ constexpr double kLookedUpShare = 0.65;
 /// element (cuDNN 9.1).
 constexpr TorchVersion kMultipliesImages = {.major = 2, .minor = 4};
 
+/// 16 bits, or 8 in TensorRT, whose kernels read images as those of 16 do.
+bool IsNarrow(const Kernel& kernel) {
+  return kernel.element_bytes_in == kHalfElementBytes || kernel.int8;
+}
+
 bool IsHalf(const Kernel& kernel, const Machine& machine) {
-  return kernel.element_bytes_in == kHalfElementBytes &&
-         UsesTensorCores(kernel, machine);
+  return IsNarrow(kernel) && UsesTensorCores(kernel, machine);
 }
 
 /// Whether kernels of 16 bits want channels innermost.
@@ -116,7 +120,7 @@ bool IsStem(const Kernel& kernel) {
 
 /// Share that images of few channels reach of the rate of others.
 double StemShare(const Kernel& kernel, const Machine& machine) {
-  const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
+  const bool is_half = IsNarrow(kernel);
   if (!IsStem(kernel) || (is_half && !HasNewCudnn(kernel, machine))) return 1;
   const double padded = PaddedTo(Real(kernel.channels_in), kStemPadding);
   const double share =
@@ -134,11 +138,10 @@ double StemShare(const Kernel& kernel, const Machine& machine) {
 double WindowShare(const Kernel& kernel, const Machine& machine) {
   const bool is_transposed =
       kernel.kernel_class == KernelClass::kTransposedConvolution;
-  const bool is_looked_up = kernel.taps > kMostMaskedTaps &&
-                            kernel.groups == 1 &&
-                            !(is_transposed && machine.HasNewerTensorCores()) &&
-                            kernel.element_bytes_in != kHalfElementBytes &&
-                            !HasNewCudnn(kernel, machine) && !IsStem(kernel);
+  const bool is_looked_up =
+      kernel.taps > kMostMaskedTaps && kernel.groups == 1 &&
+      !(is_transposed && machine.HasNewerTensorCores()) && !IsNarrow(kernel) &&
+      !HasNewCudnn(kernel, machine) && !IsStem(kernel);
   return is_looked_up ? kLookedUpShare : 1;
 }
 

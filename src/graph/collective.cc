@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "src/graph/attributes.h"
+#include "src/graph/host_operator.h"
 
 namespace foretell {
 
 bool IsOfHost(const Node& node) {
   return node.target == kToHost || node.target == kFromHost ||
-         node.target == kStepOnHost;
+         node.target == kStepOnHost || node.target == kRunOnHost;
 }
 
 std::optional<Collective> CollectiveOf(const Node& node) {

@@ -336,7 +336,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
     {OpKind::kCollective,
      "c10d::allreduce c10d::broadcast c10d::_allgather_base "
      "c10d::_reduce_scatter_base c10d::send c10d::recv offload::to_host "
-     "offload::from_host offload::step"},
+     "offload::from_host offload::step offload::run"},
 };
 
 }  // namespace foretell

@@ -196,6 +196,7 @@ std::int64_t SentToHost(const OperatorGraph& graph) {
 /// Bytes that the host keeps for its optimizer: what it steps, else all shards
 /// that it sends, with gradients and states.
 std::int64_t HeldByHost(const OperatorGraph& graph) {
+  if (graph.info().mode != Mode::kTraining) return 0;
   std::int64_t shards = 0;
   std::int64_t stepped = 0;
   std::int64_t states = 0;

@@ -67,6 +67,19 @@ TEST(TensorConvolution, ReadsChannelsLastImagesOfSixteenBitsAtFullRate) {
   EXPECT_DOUBLE_EQ(share("f32", {.channels_last = true}), 1.0);
 }
 
+/// An engine's kernels of 8 bits read images as those of 16 do, first layers
+/// too.
+TEST(TensorConvolution, ReadsImagesOfEightBitsAsThoseOfSixteen) {
+  DeviceSpec device = test::RoundDevice();
+  const Machine machine = MachineOf(device, 80);
+  Kernel kernel = SquareWindow("f16", {.channels_last = true});
+  kernel.element_bytes_in = 1;
+  kernel.int8 = true;
+  EXPECT_DOUBLE_EQ(TensorConvolutionShare(kernel, machine), 1.0);
+  kernel.channels_in = 3;
+  EXPECT_DOUBLE_EQ(TensorConvolutionShare(kernel, machine), 1.0);
+}
+
 /// 3 x 3 on channels-last images of 128 channels in groups.
 Kernel InGroups(std::int64_t groups) {
   return KernelsOf(

@@ -80,8 +80,7 @@ void LowerSkipSimplifiedLayerNormalization(NodeContext& ctx) {
 }
 
 /// Channels last; `activation` 1 is SiLU.
-void LowerGroupNorm(NodeContext& ctx) {
-  const at::Tensor x = ctx.Tensor(0);
+void GroupNormalize(NodeContext& ctx, const at::Tensor& x) {
   const bool channels_last = ctx.IntAttribute("channels_last", 1) != 0;
   at::Tensor y = at::group_norm(
       channels_last ? x.movedim(-1, 1) : x,
@@ -95,6 +94,20 @@ void LowerGroupNorm(NodeContext& ctx) {
   }
   if (activation == 1) y = at::silu(y);
   ctx.Set(0, channels_last ? y.movedim(1, -1) : y);
+}
+
+void LowerGroupNorm(NodeContext& ctx) { GroupNormalize(ctx, ctx.Tensor(0)); }
+
+/// Of the sum with a tensor alike, or one for each image, and a bias; the sum
+/// is output 1.
+void LowerSkipGroupNorm(NodeContext& ctx) {
+  const at::Tensor x = ctx.Tensor(0);
+  at::Tensor skip = ctx.Tensor(3);
+  if (skip.dim() == 2) skip = skip.unsqueeze(1).unsqueeze(1);
+  at::Tensor sum = x + skip;
+  if (ctx.Has(4)) sum = sum + ctx.Tensor(4);
+  ctx.Set(1, sum);
+  GroupNormalize(ctx, sum);
 }
 
 // ---- EmbedLayerNormalization -----------------------------------------------
@@ -193,6 +206,22 @@ void LowerFusedConv(NodeContext& ctx) {
                                 ctx.FloatsAttribute("activation_params", {})));
 }
 
+/// Images and weights [M, kH, kW, C / group] with their channels last, as the
+/// optimizer of Stable Diffusion writes them (fusion_nhwc_conv.py).
+void LowerNhwcConv(NodeContext& ctx) {
+  const at::Tensor x = ctx.Tensor(0).movedim(-1, 1);
+  const at::Tensor weight = ViewOfWeight(
+      ctx.Tensor(1),
+      [](const at::Tensor& stored) { return stored.movedim(-1, 1); });
+  const std::int64_t groups = ctx.IntAttribute("group", 1);
+  const Window window = ReadWindow(
+      ctx, ctx.IntsAttribute("kernel_shape", weight.sizes().slice(2).vec()),
+      x.sizes().slice(2).vec());
+  const at::Tensor y =
+      Convolve(ctx, x, weight, ctx.OptionalTensor(2), window, groups);
+  ctx.Set(0, y.movedim(1, -1));
+}
+
 constexpr OnnxOperator kMicrosoftOperators[] = {
     {"Attention", {1, kAny}, &LowerMicrosoftAttention, kMicrosoft},
     {"BiasAdd", {1, kAny}, &LowerBiasAdd, kMicrosoft},
@@ -215,12 +244,21 @@ constexpr OnnxOperator kMicrosoftOperators[] = {
      &LowerPlainLayerNormalization,
      kMicrosoft},
     {"MultiHeadAttention", {1, kAny}, &LowerMultiHeadAttention, kMicrosoft},
+    {"NhwcConv", {1, kAny}, &LowerNhwcConv, kMicrosoft},
+    {"PackedAttention", {1, kAny}, &LowerPackedAttention, kMicrosoft},
+    {"PackedMultiHeadAttention",
+     {1, kAny},
+     &LowerPackedMultiHeadAttention,
+     kMicrosoft},
     {"QuickGelu", {1, kAny}, &LowerQuickGelu, kMicrosoft},
+    {"RemovePadding", {1, kAny}, &LowerRemovePadding, kMicrosoft},
+    {"RestorePadding", {1, kAny}, &LowerRestorePadding, kMicrosoft},
     {"RotaryEmbedding", {1, kAny}, &LowerMicrosoftRotaryEmbedding, kMicrosoft},
     {"SimplifiedLayerNormalization",
      {1, kAny},
      &LowerSimplifiedLayerNormalization,
      kMicrosoft},
+    {"SkipGroupNorm", {1, kAny}, &LowerSkipGroupNorm, kMicrosoft},
     {"SkipLayerNormalization",
      {1, kAny},
      &LowerSkipLayerNormalization,

@@ -26,6 +26,12 @@ void LowerMicrosoftAttention(NodeContext& ctx);
 void LowerGroupQueryAttention(NodeContext& ctx);
 /// MultiHeadAttention: projected, in several packings.
 void LowerMultiHeadAttention(NodeContext& ctx);
+/// RemovePadding and RestorePadding, as if there were none.
+void LowerRemovePadding(NodeContext& ctx);
+void LowerRestorePadding(NodeContext& ctx);
+/// PackedAttention, PackedMultiHeadAttention: of tokens without padding.
+void LowerPackedAttention(NodeContext& ctx);
+void LowerPackedMultiHeadAttention(NodeContext& ctx);
 /// RotaryEmbedding: positions before the caches, or one offset for all.
 void LowerMicrosoftRotaryEmbedding(NodeContext& ctx);
 

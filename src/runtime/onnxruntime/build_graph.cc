@@ -87,9 +87,10 @@ class GraphMaker {
         shared = builder_.AddStorage(old.bytes, old.role, old.label);
       }
       storage = shared;
-      strides = source.strides;
+      strides = tensor.strides.empty() ? source.strides : tensor.strides;
     } else {
       storage = builder_.AddStorage(tensor.type.Bytes(), TensorRole::kBuffer);
+      strides = tensor.strides;
     }
     storage_of_[IndexOf(id)] = storage;
     value = builder_.AddSource(tensor.name, tensor.type, storage, strides);
@@ -125,6 +126,9 @@ class GraphMaker {
 
   StorageId StorageFor(const DraftNode& node, std::size_t i) {
     const TensorId id = node.outputs[i];
+    if (draft_.tensors[IndexOf(id)].on_cpu) {
+      return builder_.AddStorage(0, TensorRole::kActivation);
+    }
     if (node.aliases) return storage_of_[IndexOf(node.inputs[0])];
     const TensorType& type = draft_.TypeOf(id);
     if (!IsResult(id)) {
@@ -261,7 +265,7 @@ class GraphMaker {
 OperatorGraph BuildGraph(const Draft& draft, const RuntimeSpec& spec) {
   GraphInfo info = draft.graph->info();
   info.runtime = spec;
-  info.channels_last = false;
+  info.channels_last = spec.nhwc;
   return GraphMaker(draft, std::move(info)).Make();
 }
 

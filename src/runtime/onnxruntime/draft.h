@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/graph/index_of.h"
+#include "src/graph/strides.h"
 
 #include "foretell/graph.h"
 
@@ -24,6 +25,7 @@ struct DraftTensor {
   ValueId source = kNone;
   /// Known when the session is created: an initializer, or folded into one.
   bool constant = false;
+  bool on_cpu = false;  ///< Takes no memory of the GPU.
   /// Of a transposed operand that a product reads as it is; empty: row-major.
   std::vector<std::int64_t> strides = {};
 };
@@ -64,6 +66,9 @@ struct Draft {
 
 /// `node` as PyTorch recorded it, for attribute_rules' readers.
 Node AsNode(const DraftNode& node);
+
+/// Strides of an image [n, c, …] whose channels lie side by side.
+Strides ChannelsLastStrides(const Shape& shape);
 
 /// A node with one result.
 DraftNode MakeNode(std::string_view target, std::vector<TensorId> inputs,

@@ -2,14 +2,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "src/graph/attributes.h"
 #include "src/runtime/onnxruntime/passes.h"
 
 // ConvBNFusion, ConvMulFusion and ConvAddFusion (level "basic",
 // core/optimizer/conv_{bn,mul,add}_fusion.cc): what follows a convolution and
 // is affine by channel goes into its weight and bias, if these are initializers
 // and nothing else reads the convolution's result.
+//
+// PadFusion (pad_fusion.cc): zeros around an image are padding of the
+// convolution or max pool that alone reads it. Its attribute stays as it was:
+// kernels are described by the shapes of their tensors.
 //
 // ConvActivationFusion, which makes FusedConv, is not for the CUDA provider any
 // more (graph_transformer_utils.cc): its list of providers there has the CPU's
@@ -48,9 +54,38 @@ std::optional<TensorId> AffineOperand(const Draft& draft,
   return std::nullopt;
 }
 
+/// True for zeros around the positions of an image.
+bool PadsPositions(const Draft& draft, const DraftNode& node) {
+  if (node.target != "constant_pad_nd" && node.target != "pad") return false;
+  const Node recorded = AsNode(node);
+  const std::string_view mode = TextOf(recorded, "mode");
+  const auto pads = recorded.Ints("pad", {});
+  const std::size_t rank = draft.TypeOf(node.outputs[0]).shape.size();
+  return (mode.empty() || mode == "constant") &&
+         NumberOf(recorded, "value", 0) == 0 && pads.size() / 2 + 2 <= rank &&
+         std::ranges::all_of(pads, [](std::int64_t n) { return n >= 0; });
+}
+
+void FusePadding(Draft& draft) {
+  const Uses uses(draft);
+  for (DraftNode& node : draft.nodes) {
+    if (node.outputs.size() != 1 || !PadsPositions(draft, node)) continue;
+    const std::ptrdiff_t at = uses.SoleReader(node.outputs[0]);
+    if (at < 0) continue;
+    DraftNode& reader = draft.nodes[static_cast<std::size_t>(at)];
+    const bool takes =
+        reader.kind == OpKind::kConvolution || reader.kind == OpKind::kMaxPool;
+    if (!takes || reader.inputs[0] != node.outputs[0]) continue;
+    reader.inputs[0] = node.inputs[0];
+    node.target.clear();
+  }
+  DropUnused(draft);
+}
+
 }  // namespace
 
 void FuseConvolutions(Draft& draft) {
+  FusePadding(draft);
   const Uses uses(draft);
   // By node: the convolution that it went into.
   std::vector<std::ptrdiff_t> went_into(draft.nodes.size(), -1);

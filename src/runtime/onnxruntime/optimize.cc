@@ -6,7 +6,8 @@
 // The order in which a session transforms a graph (InferenceSession::
 // TransformGraph and graph_transformer_utils.cc): level "basic" before nodes
 // have providers, "extended" after. Level "all" adds changes of layout for the
-// CPU only; the CUDA provider runs convolutions as they are, in NCHW.
+// CPU only; the CUDA provider runs convolutions as they are, in NCHW, unless
+// prefer_nhwc asks it for the other layout when nodes get providers.
 
 namespace foretell::runtime {
 
@@ -17,11 +18,15 @@ OperatorGraph OptimizeForOnnxRuntime(const OperatorGraph& graph,
                 "--runtime onnxruntime: only inference is modelled");
   }
   ort::Draft draft = ort::MakeDraft(graph);
+  ort::KeepNodes(draft);
   ort::FuseAttention(draft, spec.level);
   ort::Decompose(draft, spec.level);
   const bool basic = spec.level >= OrtLevel::kBasic;
   ort::FoldConstants(draft, basic);
   if (basic) ort::FuseConvolutions(draft);
+  ort::ChangeCasts(draft, spec.level);
+  ort::PlaceNodes(draft);
+  if (spec.nhwc) ort::UseNhwc(draft);
   if (spec.level >= OrtLevel::kExtended) {
     ort::FuseNorms(draft);
     ort::FuseActivations(draft);

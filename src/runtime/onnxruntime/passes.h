@@ -13,11 +13,28 @@ void FoldConstants(Draft& draft, bool all);
 /// `level`, as the operators that they consist of.
 void Decompose(Draft& draft, OrtLevel level);
 
+/// Keeps nodes of com.microsoft in a file, apart from attention, as the kernels
+/// that they are.
+void KeepNodes(Draft& draft);
+
 /// Keeps attention as one kernel, with its projections in one product; at
 /// another level than "transformers" only attention that is a node of the file.
 void FuseAttention(Draft& draft, OrtLevel level);
 
-/// Folds batch norms, and products and sums by channel, into convolutions.
+/// Lets the CPU run operators without a kernel of the CUDA provider, and copies
+/// their tensors to the host and back.
+void PlaceNodes(Draft& draft);
+
+/// Lets images have their channels last (prefer_nhwc), with copies where the
+/// layout changes.
+void UseNhwc(Draft& draft);
+
+/// Removes casts to a wider type and back, and casts the results of a file that
+/// the optimizer of `level` converted to float16 back to float32.
+void ChangeCasts(Draft& draft, OrtLevel level);
+
+/// Folds padding before, and batch norms, products and sums by channel after
+/// them, into convolutions.
 void FuseConvolutions(Draft& draft);
 
 /// Lets products read transposed operands and scale their results.

@@ -241,5 +241,45 @@ TEST(MicrosoftGroupNorm, KeepsChannelsLast) {
   ExpectClose(y[0], F32({-0.268941f, 0.731059f}, {1, 1, 1, 2}));
 }
 
+TEST(MicrosoftSkipGroupNorm, NormalizesTheSumAndGivesIt) {
+  // Sums 1 and 3: mean 2, deviation 1.
+  const Tensors y =
+      Perform("SkipGroupNorm",
+              {IntAttribute("groups", 1), FloatAttribute("epsilon", 0)},
+              {F32({0, 1}, {1, 1, 1, 2}), at::ones({2}), at::zeros({2}),
+               F32({0, 1}, {1, 2}), at::ones({2})},
+              2);
+  ExpectClose(y[0], F32({-1, 1}, {1, 1, 1, 2}));
+  ExpectClose(y[1], F32({1, 3}, {1, 1, 1, 2}));
+}
+
+TEST(MicrosoftNhwcConv, HasImagesAndWeightsWithTheirChannelsLast) {
+  const at::Tensor x = at::arange(2 * 3 * 4 * 2, at::kFloat).view({2, 3, 4, 2});
+  const at::Tensor w = at::arange(5 * 3 * 3 * 2, at::kFloat).view({5, 3, 3, 2});
+  const at::Tensor expected =
+      at::conv2d(x.permute({0, 3, 1, 2}), w.permute({0, 3, 1, 2}), {}, 1, 1);
+  ExpectClose(
+      Perform("NhwcConv", {IntsAttribute("pads", {1, 1, 1, 1})}, {x, w})[0],
+      expected.permute({0, 2, 3, 1}));
+}
+
+TEST(MicrosoftPackedAttention, AttendsWithinSequences) {
+  const at::Tensor x = F32({1, 0, 1, 2}, {2, 2, 1});
+  const Tensors packed =
+      Perform("RemovePadding", {}, {x, at::tensor({2, 2})}, 4);
+  ExpectClose(packed[2].to(at::kFloat), at::tensor({0.0f, 2.0f, 4.0f}));
+  const at::Tensor tokens = packed[0];
+  const at::Tensor result = Perform(
+      "PackedMultiHeadAttention", {IntAttribute("num_heads", 1)},
+      {tokens, tokens, tokens, at::zeros({3}), packed[1], packed[2]})[0];
+  ExpectClose(Perform("RestorePadding", {}, {result, packed[1]})[0],
+              Perform("MultiHeadAttention", {IntAttribute("num_heads", 1)},
+                      {x, x, x})[0]);
+  const at::Tensor projected = Perform(
+      "PackedAttention", {IntAttribute("num_heads", 1)},
+      {tokens, at::ones({1, 3}), at::zeros({3}), packed[1], packed[2]})[0];
+  ExpectClose(projected, result);
+}
+
 }  // namespace
 }  // namespace foretell::onnx

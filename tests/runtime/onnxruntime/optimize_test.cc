@@ -10,6 +10,7 @@
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "src/graph/attributes.h"
 
 // Expected counts are what optimized_kinds.py prints of onnxruntime 1.32.0,
 // Gemm and FusedMatMul as the product that they are. Reshapes and transposed
@@ -311,6 +312,183 @@ TEST(OptimizeForOnnxRuntime, FusesTheBiasThatFollowsAResidual) {
       "output %2\n";
   EXPECT_EQ(Remaining(kNorm, OrtLevel::kExtended),
             (Kinds{{"fused_reduce+add+add+layer_norm", 1}}));
+}
+
+/// What the session of 1.31's CUDA provider leaves of Relu, Atan, Tan, Relu.
+TEST(OptimizeForOnnxRuntime, CopiesAroundOperatorsOfTheCpu) {
+  constexpr std::string_view kAngles =
+      "%x = input f32[2,5,8]\n"
+      "%0 = relu(%x) : f32[2,5,8]\n"
+      "%1 = atan(%0) : f32[2,5,8]\n"
+      "%2 = tan(%1) : f32[2,5,8]\n"
+      "%3 = relu(%2) : f32[2,5,8]\n"
+      "output %3\n";
+  const OperatorGraph graph = Optimized(kAngles, OrtLevel::kAll);
+  EXPECT_EQ(KindsOf(graph), (Kinds{{"offload::from_host", 1},
+                                   {"offload::run", 2},
+                                   {"offload::to_host", 1},
+                                   {"relu", 2}}));
+  EXPECT_EQ(TextOf(graph.node(2), "operator"), "Atan");
+  // The host's tensors take no memory of the GPU.
+  const auto bytes = [&graph](int node) {
+    return graph.storage(graph.value(graph.node(node).outputs[0]).storage)
+        .bytes;
+  };
+  EXPECT_EQ(bytes(0), 320);
+  EXPECT_EQ(bytes(1), 0);
+  EXPECT_EQ(bytes(2), 0);
+  EXPECT_EQ(bytes(4), 320);
+}
+
+/// And of GridSample, which has a kernel for float32 alone.
+TEST(OptimizeForOnnxRuntime, PlacesOperatorsByTheirTypes) {
+  const auto kinds = [](const std::string& type) {
+    return Remaining("%x = input " + type +
+                         "[2,3,8,8]\n"
+                         "%g = input " +
+                         type +
+                         "[2,4,4,2]\n"
+                         "%0 = grid_sampler(%x, %g) : " +
+                         type + "[2,3,4,4]\n%1 = relu(%0) : " + type +
+                         "[2,3,4,4]\noutput %1\n",
+                     OrtLevel::kAll);
+  };
+  EXPECT_EQ(kinds("f32"), (Kinds{{"grid_sampler", 1}, {"relu", 1}}));
+  // No copy of inputs that only the CPU reads.
+  EXPECT_EQ(
+      kinds("f16"),
+      (Kinds{{"offload::from_host", 1}, {"offload::run", 1}, {"relu", 1}}));
+}
+
+/// What 1.31's CUDA provider leaves with prefer_nhwc, Transposes as clones.
+TEST(OptimizeForOnnxRuntime, KeepsImagesChannelsLastIfAsked) {
+  const std::string network =
+      "%w = parameter f32[4,3,3,3]\n"
+      "%v = parameter f32[4,4,1,1]\n"
+      "%x = input f32[2,3,8,8]\n"
+      "%0 = conv2d(%x, %w) {stride=[1, 1], padding=[1, 1], dilation=[1, 1], "
+      "groups=1} : f32[2,4,8,8]\n"
+      "%1 = adaptive_avg_pool2d(%0) {output_size=[1, 1]} : f32[2,4,1,1]\n"
+      "%2 = conv2d(%1, %v) {stride=[1, 1], padding=[0, 0], dilation=[1, 1], "
+      "groups=1} : f32[2,4,1,1]\n"
+      "%3 = sigmoid(%2) : f32[2,4,1,1]\n"
+      "%4 = mul(%0, %3) : f32[2,4,8,8]\n";
+  const auto optimized = [&network](const std::string& end, bool nhwc) {
+    return OptimizeForOnnxRuntime(
+        ParseGraph("graph \"g\" mode=inference precision=fp32 batch=2\n" +
+                   network + end),
+        {.runtime = Runtime::kOnnxRuntime, .nhwc = nhwc});
+  };
+  const std::string image = "output %4\n";
+  const OperatorGraph graph = optimized(image, true);
+  EXPECT_EQ(KindsOf(graph), (Kinds{{"adaptive_avg_pool2d", 1},
+                                   {"clone", 2},
+                                   {"conv2d", 2},
+                                   {"mul", 1},
+                                   {"sigmoid", 1}}));
+  const auto strides = [&graph](ValueId id) { return graph.value(id).strides; };
+  EXPECT_THAT(strides(graph.node(1).inputs[1]),
+              testing::ElementsAre(27, 1, 9, 3));
+  EXPECT_THAT(strides(graph.node(1).outputs[0]),
+              testing::ElementsAre(256, 1, 32, 4));
+  EXPECT_THAT(strides(graph.outputs()[0]), testing::IsEmpty());
+  EXPECT_EQ(KindsOf(optimized(image, false)).count("clone"), 0);
+  // A sum over positions needs no Transpose, an instance norm needs one.
+  EXPECT_EQ(KindsOf(optimized("%5 = mean(%4) {dim=[2, 3], keepdim=false} : "
+                              "f32[2,4]\noutput %5\n",
+                              true))
+                .at("clone"),
+            1);
+  EXPECT_EQ(KindsOf(optimized("%5 = instance_norm(%4) : f32[2,4,8,8]\n"
+                              "%6 = relu(%5) : f32[2,4,8,8]\noutput %6\n",
+                              true))
+                .at("clone"),
+            2);
+}
+
+/// As 1.31 leaves them: zeros go into the convolution, other numbers stay.
+TEST(OptimizeForOnnxRuntime, FoldsZerosAroundImages) {
+  const auto kinds = [](const std::string& value) {
+    return Remaining(
+        "%w = parameter f32[4,3,3,3]\n"
+        "%x = input f32[2,3,8,8]\n"
+        "%0 = constant_pad_nd(%x) {pad=[0, 1, 0, 1], value=" +
+            value +
+            "} : f32[2,3,9,9]\n"
+            "%1 = conv2d(%0, %w) {stride=[1, 1], padding=[0, 0], "
+            "dilation=[1, 1], groups=1} : f32[2,4,7,7]\n"
+            "output %1\n",
+        OrtLevel::kBasic);
+  };
+  EXPECT_EQ(kinds("0"), (Kinds{{"conv2d", 1}}));
+  EXPECT_EQ(kinds("1.5"), (Kinds{{"constant_pad_nd", 1}, {"conv2d", 1}}));
+}
+
+/// As 1.31 leaves them: the pair that rounds nothing goes, the other stays.
+TEST(OptimizeForOnnxRuntime, RemovesCastsToAWiderTypeAndBack) {
+  const auto casts = [](const std::string& from, const std::string& to) {
+    return Remaining("%x = input " + from +
+                         "[2,8]\n"
+                         "%0 = relu(%x) : " +
+                         from + "[2,8]\n%1 = to(%0) : " + to +
+                         "[2,8]\n"
+                         "%2 = to(%1) : " +
+                         from + "[2,8]\n%3 = relu(%2) : " + from +
+                         "[2,8]\noutput %3\n",
+                     OrtLevel::kDisabled);
+  };
+  EXPECT_EQ(casts("f16", "f32"), (Kinds{{"relu", 2}}));
+  EXPECT_EQ(casts("f32", "f16"), (Kinds{{"relu", 2}, {"to", 2}}));
+}
+
+/// By keep_io_types of the optimizer's conversion to float16.
+TEST(OptimizeForOnnxRuntime, CastsResultsOfAConvertedFileBack) {
+  const OperatorGraph graph = OptimizeForOnnxRuntime(
+      ParseGraph("graph \"g\" mode=inference precision=fp16 batch=2\n"
+                 "%x = input f16[2,8]\n"
+                 "%0 = relu(%x) : f16[2,8]\n"
+                 "output %0\n"),
+      {.runtime = Runtime::kOnnxRuntime, .level = OrtLevel::kTransformers});
+  EXPECT_EQ(KindsOf(graph), (Kinds{{"_to_copy", 1}, {"relu", 1}}));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.dtype, DType::kF32);
+}
+
+/// As nodes of a file that Stable Diffusion's optimizer wrote are recorded; by
+/// the kernels of contrib_ops/cuda.
+TEST(OptimizeForOnnxRuntime, KeepsNodesOfStableDiffusionWhole) {
+  const OperatorGraph graph = Optimized(
+      "%w = parameter f32[4,3,3,3] strides=[27, 1, 9, 3]\n"
+      "%g = parameter f32[4]\n"
+      "%x = input f32[2,8,8,3]\n"
+      "%0 = movedim(%x) {source=[-1], destination=[1]} : f32[2,3,8,8] "
+      "strides=[192, 1, 24, 3] alias %x @ \"c\"\n"
+      "%1 = conv2d(%0, %w) {stride=[1, 1], padding=[1, 1], dilation=[1, 1], "
+      "groups=1} : f32[2,4,8,8] strides=[256, 1, 32, 4] @ \"c\"\n"
+      "%2 = movedim(%1) {source=[1], destination=[-1]} : f32[2,8,8,4] alias "
+      "%1 @ \"c\"\n"
+      "%3 = add(%2, %2) {alpha=1} : f32[2,8,8,4] @ \"n\"\n"
+      "%4 = movedim(%3) {source=[-1], destination=[1]} : f32[2,4,8,8] "
+      "strides=[256, 1, 32, 4] alias %3 @ \"n\"\n"
+      "%5 = group_norm(%4, %g, %g) {num_groups=2} : f32[2,4,8,8] @ \"n\"\n"
+      "%6 = silu(%5) : f32[2,4,8,8] @ \"n\"\n"
+      "%7 = movedim(%6) {source=[1], destination=[-1]} : f32[2,8,8,4] "
+      "strides=[256, 8, 1, 64] alias %6 @ \"n\"\n"
+      "%8 = add(%7, %g) {alpha=1} : f32[2,8,8,4] @ \"s\"\n"
+      "%9, %10 = chunk(%8) {chunks=2, dim=-1} : f32[2,8,8,2] strides=[256, "
+      "32, 4, 1] alias %8, f32[2,8,8,2] strides=[256, 32, 4, 1] alias %8 @ "
+      "\"s\"\n"
+      "%11 = gelu(%10) {approximate=\"none\"} : f32[2,8,8,2] @ \"s\"\n"
+      "%12 = mul(%9, %11) : f32[2,8,8,2] @ \"s\"\n"
+      "%13 = relu(%3) : f32[2,8,8,4]\n"
+      "output %12, %13\n",
+      OrtLevel::kBasic);
+  EXPECT_EQ(KindsOf(graph),
+            (Kinds{{"conv2d", 1},
+                   {"fused_elementwise+add+split_copy+gelu+mul", 1},
+                   {"fused_reduce+add+group_norm+silu", 1},
+                   {"relu", 1}}));
+  EXPECT_THAT(graph.value(graph.node(1).inputs[0]).strides,
+              testing::ElementsAre(192, 1, 24, 3));
 }
 
 TEST(OptimizeForOnnxRuntime, RefusesToTrain) {
