@@ -76,7 +76,7 @@ void AddFoldFlags(CLI::App& command,
                   training::CrossValidationOptions& options) {
   AddNamed(command, "--folds", options.kind,
            {FoldKind::kFamily, FoldKind::kModel, FoldKind::kRandom,
-            FoldKind::kDevice, FoldKind::kSource},
+            FoldKind::kDevice, FoldKind::kGeneration, FoldKind::kSource},
            &training::FoldKindName, "Unit that a fold leaves out");
   AddDefaulted(command, "--k", options.folds, "Number of folds");
   AddDefaulted(command, "--fold-seed", options.seed,
@@ -95,7 +95,8 @@ void AddCrossValidate(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command =
       app.add_subcommand("cross-validate",
                          "Predict every sample with a network trained without "
-                         "its family, network, point, device or source");
+                         "its family, network, point, device, generation or "
+                         "source");
   AddLabelFlags(*command, validate->options.samples);
   AddInputFlags(*command, validate->options.samples);
   validate->learning.AddTo(*command, /*with_network=*/true);

@@ -76,7 +76,8 @@ void LearningFlags::AddNetwork(CLI::App& command) {
       command, "--network", options.network.kind,
       SortedNetworks(/*with_terms=*/true), &learned::NetworkKindName,
       "Network over operators; or over terms: kernels, portable-kernels, "
-      "pmgns-kernels, step-kernels (latency), replay (memory of training)");
+      "pmgns-kernels, step-kernels, raw-kernels (latency), replay (memory of "
+      "training)");
 }
 
 void LearningFlags::AddSize(CLI::App& command) {

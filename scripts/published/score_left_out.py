@@ -5,12 +5,14 @@
         [--variants NAME...] [--by source|device|family|bound] [--seed N]
 
 DATASET is that of `make_label_set.py all-latency`. For each kind of fold (sources,
-devices, families) `foretell cross-validate` trains `step-kernels` without each part in
-turn; folds in RUNS are not repeated. Prints, per source (--by: or device, family,
-or whether host or GPU decides), the rows, and the median and mean absolute error and the signed median, in percent, of the
-analytic model, of the network, and of the geometric mean of both.
+devices, generations of chips with all their cards and slices, families) `foretell
+cross-validate` trains `step-kernels` without each part in turn; folds in RUNS are not
+repeated. Prints, per source (--by: or device, family, or whether host or GPU decides),
+the rows, and the median and mean absolute error and the signed median, in percent, of
+the analytic model, of the network, and of the geometric mean of both.
 Variants leave something out of the network: `lean` figures of the device and the second
-stage, `edges` who reads what.
+stage, `edges` who reads what, `physics` all times of the cost model (`raw-kernels`),
+`lean-physics` what both do.
 """
 
 import argparse
@@ -24,12 +26,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import foretell  # noqa: E402
 import published  # noqa: E402
 
-RECIPE = ("--network", "step-kernels", "--source-balance", "0.5")
+STEP, RAW = ("--network", "step-kernels"), ("--network", "raw-kernels")
+FULL = ("--device-features", "--epochs", "12")
+LEAN = ("--heads", "0", "--epochs", "6")
 VARIANTS = {
-    "network": (*RECIPE, "--device-features", "--epochs", "12"),
-    "lean": (*RECIPE, "--heads", "0", "--epochs", "6"),
-    "edges": (*RECIPE, "--device-features", "--epochs", "12", "--edges", "none")}
-FOLDS = {"source": 8, "device": 6, "family": 4}
+    "network": (*STEP, *FULL),
+    "lean": (*STEP, *LEAN),
+    "edges": (*STEP, *FULL, "--edges", "none"),
+    "physics": (*RAW, *FULL),
+    "lean-physics": (*RAW, *LEAN)}
+FOLDS = {"source": 8, "device": 6, "generation": 5, "family": 4}
 HOST_BOUND = 0.75
 # Those of score_a100.py.
 A100_SOURCES = {"hf-perf-docs", "inceptionnext", "migperf", "neusight", "nvidia-dle",
@@ -65,7 +71,8 @@ def left_out(options, folds, variant):
     out = options.out / f"{variant}-{folds}-{options.seed}"
     if not (out / "predictions.csv").exists():
         foretell.run("cross-validate", *samples(options.dataset), *VARIANTS[variant],
-                     "--targets", "latency", "--folds", folds, "--k", FOLDS[folds],
+                     "--source-balance", 0.5, "--targets", "latency",
+                     "--folds", folds, "--k", FOLDS[folds],
                      "--seed", options.seed, "--out", out)
     return read(out / "predictions.csv")
 

@@ -47,6 +47,22 @@ std::vector<std::string> Missing(const std::vector<std::string>& keys,
   return missing;
 }
 
+/// Warns of settings of the labels that the network or the run does not state.
+void WarnOfSettings(const InputRecipe& recipe, const std::string& path,
+                    const Run& run, std::vector<std::string>& warnings) {
+  const std::vector<std::string> keys = recipe.SettingKeys();
+  if (run.grad_mode && std::ranges::find(keys, "grad_mode") == keys.end()) {
+    warnings.push_back(path +
+                       " does not tell runs in grad mode from those under "
+                       "no_grad");
+  }
+  const std::vector<std::string> unknown = Missing(keys, run);
+  if (unknown.empty()) return;
+  warnings.push_back(fmt::format(
+      "{} saw {} of its labels' settings; of this run it is not known", path,
+      Joined(unknown)));
+}
+
 }  // namespace
 
 OwnCheckpoints::OwnCheckpoints(const std::vector<std::string>& paths,
@@ -59,7 +75,9 @@ OwnCheckpoints::OwnCheckpoints(const std::vector<std::string>& paths,
     const std::string& context = learned.info().recipe.context;
     ContextModel found = context.empty() ? catalog.DefaultContext()
                                          : catalog.FindContext(context);
-    models_.push_back({path, std::move(learned), std::move(found)});
+    const std::optional<TermDrift> drift = learned.info().Drift();
+    models_.push_back({path, std::move(learned), std::move(found),
+                       drift && drift->IsLarge()});
   }
 }
 
@@ -84,18 +102,14 @@ void OwnCheckpoints::ImproveBy(const Own& own, const LearnedRequest& request,
         " saw operators of networks in 16 bits; here it sees the "
         "casts of autocast among them");
   }
-  const std::vector<std::string> keys = own.learned.info().recipe.SettingKeys();
-  if (request.run.grad_mode &&
-      std::ranges::find(keys, "grad_mode") == keys.end()) {
-    prediction.warnings.push_back(own.path +
-                                  " does not tell runs in grad mode from those "
-                                  "under no_grad");
+  if (own.has_drifted) {
+    prediction.warnings.push_back(
+        own.path +
+        " was trained on other terms than this foretell makes of a graph: "
+        "train it again");
   }
-  const std::vector<std::string> unknown = Missing(keys, request.run);
-  if (unknown.empty()) return;
-  prediction.warnings.push_back(fmt::format(
-      "{} saw {} of its labels' settings; of this run it is not known",
-      own.path, Joined(unknown)));
+  WarnOfSettings(own.learned.info().recipe, own.path, request.run,
+                 prediction.warnings);
 }
 
 }  // namespace foretell::learned

@@ -29,6 +29,7 @@ class OwnCheckpoints : public LearnedFigures {
     std::string path;
     LearnedModel learned;
     ContextModel context;  ///< The recipe's.
+    bool has_drifted;      ///< What it sees is not what it was trained on.
   };
 
   static void ImproveBy(const Own& own, const LearnedRequest& request,

@@ -8,10 +8,14 @@
 //
 // Equal kernels are one row, except in a set with edges: there their neighbours
 // differ.
+//
+// kRawKernels shows what the cost model's times are worth to a network: there a
+// kernel starts from its bytes and products at one rate on every device.
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "foretell/cost.h"
@@ -28,6 +32,10 @@ constexpr double kTypicalShareOfPeak = 0.6;
 constexpr double kLaunchMs = 3e-3;
 constexpr double kStepMs = 50e-3;
 constexpr double kMsPerUs = 1e-3;
+/// Of a kernel whose time no model of the device gives; near those of the cards
+/// that labels are of.
+constexpr double kAnyBytesPerUs = 1e6;
+constexpr double kAnyMacsPerUs = 5e7;
 /// Brings log2(1 + x) of the totals near [-1, 1].
 constexpr double kTotalDivisor = 20;
 constexpr double kTotalOffset = 1;
@@ -36,19 +44,27 @@ constexpr double kTotalOffset = 1;
 constexpr std::array<std::string_view, 5> kDeviceFeatures = {
     "bandwidth", "peak_fp16", "peak_fp32", "sms", "l2"};
 
-/// Appends the features of a kernel, those of the device alone as 0 where they
-/// are to be hidden.
-void AppendFeatures(const cost::Kernel& kernel, const cost::Machine& machine,
-                    const Run& run, bool portable,
-                    std::vector<float>& features) {
-  const auto values = cost::KernelFeatures(kernel, machine, run);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool hidden =
-        portable &&
-        std::ranges::find(kDeviceFeatures, cost::kKernelFeatures[i].name) !=
-            kDeviceFeatures.end();
-    features.push_back(hidden ? 0 : static_cast<float>(values[i]));
+/// The feature that is a time of the cost model.
+constexpr std::array<std::string_view, 1> kModelledFeatures = {"work"};
+
+/// Where the correction of a kernel starts from.
+enum class Start {
+  kRoofline,   ///< A network that learns from the device.
+  kCostModel,  ///< One for other devices.
+  kVolume,     ///< Bytes and products alone.
+};
+
+/// Features that are 0 in a set of terms.
+std::span<const std::string_view> HiddenFeatures(Start start) {
+  switch (start) {
+    case Start::kRoofline:
+      return {};
+    case Start::kCostModel:
+      return kDeviceFeatures;
+    case Start::kVolume:
+      return kModelledFeatures;
   }
+  return {};
 }
 
 /// Sums over a graph.
@@ -106,31 +122,54 @@ std::int32_t ClassOf(const cost::Kernel& kernel) {
 struct KernelView {
   cost::Machine machine;
   const Run& run;
-  bool portable;
+  Start start;
 };
 
-KernelView ViewOf(const TermContext& context, bool portable) {
+KernelView ViewOf(const TermContext& context, Start start) {
   // A network that learns from a device finds out what the device reaches, and
   // does so better from the data sheet's peaks (docs/how_learned.md).
   cost::Machine machine = cost::MakeMachine(context.device, {});
-  machine.use_measured_rates = portable;
-  return {machine, context.run, portable};
+  machine.use_measured_rates = start == Start::kCostModel;
+  return {machine, context.run, start};
 }
 
-/// Where the correction of a kernel starts from that learns from the device.
+/// Appends the features of a kernel, 0 for those that its set hides.
+void AppendFeatures(const cost::Kernel& kernel, const KernelView& view,
+                    std::vector<float>& features) {
+  const auto values = cost::KernelFeatures(kernel, view.machine, view.run);
+  const std::span<const std::string_view> hidden = HiddenFeatures(view.start);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool is_hidden =
+        std::ranges::find(hidden, cost::kKernelFeatures[i].name) !=
+        hidden.end();
+    features.push_back(is_hidden ? 0 : static_cast<float>(values[i]));
+  }
+}
+
 double RooflineUs(const cost::Kernel& kernel, const cost::Machine& machine) {
   const cost::KernelRoofline roofline = cost::RooflineOf(kernel, machine);
   return (roofline.memory_us + roofline.arithmetic_us) / kTypicalShareOfPeak;
 }
 
+double StartUs(const cost::Kernel& kernel, const KernelView& view) {
+  switch (view.start) {
+    case Start::kRoofline:
+      return RooflineUs(kernel, view.machine);
+    case Start::kCostModel:
+      return cost::WorkUs(kernel, view.machine);
+    case Start::kVolume:
+      return cost::Real(kernel.Bytes()) / kAnyBytesPerUs +
+             cost::Real(kernel.macs) / kAnyMacsPerUs;
+  }
+  return 0;
+}
+
 void AddKernel(const cost::Kernel& kernel, const KernelView& view,
                TermTable& table) {
   table.classes.push_back(ClassOf(kernel));
-  AppendFeatures(kernel, view.machine, view.run, view.portable, table.features);
-  const double us = view.portable ? cost::WorkUs(kernel, view.machine)
-                                  : RooflineUs(kernel, view.machine);
-  table.amounts.push_back(
-      static_cast<float>(static_cast<double>(kernel.count) * us * kMsPerUs));
+  AppendFeatures(kernel, view, table.features);
+  table.amounts.push_back(static_cast<float>(cost::Real(kernel.count) *
+                                             StartUs(kernel, view) * kMsPerUs));
 }
 
 KernelSums SumsOf(const OperatorGraph& graph,
@@ -167,8 +206,8 @@ void AddPlainTerms(const KernelSums& sums, TermTable& table) {
 }
 
 TermTable TermsOfKernels(const OperatorGraph& graph, const TermContext& context,
-                         bool portable) {
-  const KernelView view = ViewOf(context, portable);
+                         Start start) {
+  const KernelView view = ViewOf(context, start);
   const std::vector<cost::Kernel> merged =
       cost::MergeEqual(ForwardKernels(graph, context.run));
   TermTable table;
@@ -182,9 +221,8 @@ TermTable TermsOfKernels(const OperatorGraph& graph, const TermContext& context,
 }
 
 /// Kernels with their edges, and the totals.
-KernelSums AddGraph(const OperatorGraph& graph, const TermContext& context,
+KernelSums AddGraph(const OperatorGraph& graph, const KernelView& view,
                     std::vector<cost::Kernel> kernels, TermTable& table) {
-  const KernelView view = ViewOf(context, /*portable=*/true);
   const KernelSums sums =
       SumsOf(graph, cost::MergeEqual(kernels), view.machine);
   std::erase_if(kernels, &cost::IsOnlyALaunch);
@@ -195,27 +233,27 @@ KernelSums AddGraph(const OperatorGraph& graph, const TermContext& context,
   }
   table.sources = merged.edges.sources;
   table.targets = merged.edges.targets;
-  table.totals = TotalsOf(sums, context.run);
+  table.totals = TotalsOf(sums, view.run);
   return sums;
 }
 
 }  // namespace
 
 TermTable KernelTerms(const OperatorGraph& graph, const TermContext& context) {
-  return TermsOfKernels(graph, context, /*portable=*/false);
+  return TermsOfKernels(graph, context, Start::kRoofline);
 }
 
 TermTable PortableKernelTerms(const OperatorGraph& graph,
                               const TermContext& context) {
-  return TermsOfKernels(graph, context, /*portable=*/true);
+  return TermsOfKernels(graph, context, Start::kCostModel);
 }
 
 TermTable KernelGraphTerms(const OperatorGraph& graph,
                            const TermContext& context) {
   TermTable table;
-  AddPlainTerms(
-      AddGraph(graph, context, ForwardKernels(graph, context.run), table),
-      table);
+  AddPlainTerms(AddGraph(graph, ViewOf(context, Start::kCostModel),
+                         ForwardKernels(graph, context.run), table),
+                table);
   return table;
 }
 
@@ -226,11 +264,22 @@ TermTable StepKernelTerms(const OperatorGraph& graph,
   const CostEstimate estimate =
       cost::EstimateLaunched(step, context.device, options);
   TermTable table;
-  AddGraph(graph, context, std::move(step.kernels), table);
+  AddGraph(graph, ViewOf(context, Start::kCostModel), std::move(step.kernels),
+           table);
   const double work_ms =
       std::accumulate(table.amounts.begin(), table.amounts.end(), 0.0);
   AddPlainTerm(kLaunchClass, std::max(0.0, estimate.gpu_ms - work_ms), table);
   AddPlainTerm(kWaitClass, estimate.waiting_ms, table);
+  return table;
+}
+
+TermTable RawKernelTerms(const OperatorGraph& graph,
+                         const TermContext& context) {
+  TermTable table;
+  KernelSums sums = AddGraph(graph, ViewOf(context, Start::kVolume),
+                             cost::ExpandKernels(graph, context.run), table);
+  sums.serial_us = 0;
+  AddPlainTerms(sums, table);
   return table;
 }
 

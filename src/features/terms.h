@@ -29,6 +29,8 @@ enum class TermSet {
   /// As kKernelGraph, of all phases of a step, with the time in which the GPU
   /// waits for the host as a term.
   kStepKernels,
+  /// As kStepKernels, but without any time of the cost model.
+  kRawKernels,
 };
 
 /// A figure of a graph as a sum of terms, each with an analytic amount and a
@@ -102,6 +104,12 @@ TermTable KernelGraphTerms(const OperatorGraph& graph,
 /// model's. Throws as EstimateCost too.
 TermTable StepKernelTerms(const OperatorGraph& graph,
                           const TermContext& context);
+/// Time of a whole step in ms, for TermSet::kRawKernels: its kernels and edges
+/// as in StepKernelTerms, but each at 1 byte per ps and 50 MACs per ps whatever
+/// the device, with 3 us per launch and 50 us per step; without serial work and
+/// the wait for the host, which are the cost model's.
+TermTable RawKernelTerms(const OperatorGraph& graph,
+                         const TermContext& context);
 /// Memory of training in MiB: the segments that one step from an empty
 /// allocator reserves, without optimizer; the CUDA context; the parameters; the
 /// inputs. Throws Error(kInvalidArgument) as SimulateMemory does.
@@ -148,6 +156,8 @@ inline constexpr auto kTermSets = std::to_array<TermSetRow>({
      kKernelGraphLayout, &KernelGraphTerms},
     {TermSet::kStepKernels, "step-kernels", kKernelListVersion,
      kStepKernelLayout, &StepKernelTerms},
+    {TermSet::kRawKernels, "raw-kernels", kKernelListVersion,
+     kKernelGraphLayout, &RawKernelTerms},
 });
 
 constexpr const TermSetRow& RowOf(TermSet set) {

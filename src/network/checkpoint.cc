@@ -26,6 +26,11 @@ constexpr std::int64_t kMaxCheckpointBytes = 4 * kGiB;
 
 }  // namespace
 
+std::optional<TermDrift> CheckpointInfo::Drift() const {
+  if (!recipe.terms || !probe) return std::nullopt;
+  return DriftOf(*probe, ProbeTerms(recipe, devices));
+}
+
 std::string SerializeCheckpoint(const Checkpoint& checkpoint) {
   SafeTensors content{.tensors = checkpoint.weights};
   for (const auto& [name, tensor] : checkpoint.optimizer) {

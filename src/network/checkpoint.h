@@ -10,6 +10,7 @@
 #include "foretell/features.h"
 #include "src/features/input_recipe.h"
 #include "src/features/targets.h"
+#include "src/features/term_probe.h"
 #include "src/network/network.h"
 #include "src/network/safetensors.h"
 
@@ -58,6 +59,12 @@ struct CheckpointInfo {
   /// Network::InputDistance that 99 % of the training samples stay below;
   /// unknown for networks without one.
   std::optional<double> far_distance;
+  /// What the network saw of fixed graphs in training; empty for networks over
+  /// operators, and in checkpoints older than the field.
+  std::optional<TermProbe> probe;
+
+  /// How far that is from what it sees of them now; empty without a probe.
+  std::optional<TermDrift> Drift() const;
 };
 
 /// A network with all that is needed to use it, or to go on training it.

@@ -68,6 +68,11 @@ void DescribeRecipe(JsonFields& fields, InputRecipe& recipe,
   fields.Value("restore_folded_norms", recipe.restore_folded_norms);
 }
 
+void DescribeProbe(JsonFields& fields, TermProbe& probe) {
+  fields.Value("amounts", probe.amounts);
+  fields.Value("features", probe.features);
+}
+
 /// All fields of the current schema, except for the recipe.
 void DescribeInfo(JsonFields& fields, CheckpointInfo& info) {
   fields.Derived("schema_version", [] { return kCheckpointSchema; });
@@ -84,6 +89,7 @@ void DescribeInfo(JsonFields& fields, CheckpointInfo& info) {
   fields.Value("epochs", info.epochs);
   // Absent in checkpoints older than the field.
   fields.Optional("far_distance", info.far_distance);
+  fields.OptionalObject("probe", info.probe, &DescribeProbe);
 }
 
 /// Refuses networks that learned from terms of another version.

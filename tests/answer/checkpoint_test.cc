@@ -153,6 +153,14 @@ TEST(Checkpoint, RefusesSizesItsWeightsCannotFill) {
               [&] { LearnedModel(checkpoint, "x"); });
 }
 
+TEST(Checkpoint, KeepsWhatItsNetworkSawOfTheProbe) {
+  Checkpoint checkpoint = TinyCheckpoint();
+  EXPECT_FALSE(checkpoint.info.Drift());
+  checkpoint.info.probe = {.amounts = {1.25, 0}, .features = {-0.5}};
+  const Checkpoint read = ParseCheckpoint(SerializeCheckpoint(checkpoint), "x");
+  EXPECT_EQ(read.info.probe, checkpoint.info.probe);
+}
+
 TEST(Checkpoint, RefusesScalesOfTwoKinds) {
   Checkpoint checkpoint = TinyCheckpoint();
   checkpoint.info.targets[1].scale.kind = ScaleKind::kDippm;

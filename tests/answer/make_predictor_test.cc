@@ -1,11 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "foretell/graph_io.h"
 #include "foretell/predictor.h"
+#include "src/features/term_probe.h"
+#include "src/network/checkpoint.h"
 #include "tests/answer/own_checkpoint.h"
 #include "tests/cost/test_device.h"
 #include "tests/datasets/expect_error.h"
@@ -73,6 +76,28 @@ TEST(MakePredictor, WarnsWhereANetworkDoesNotKnowOfGradMode) {
               testing::Contains(HasSubstr("does not tell runs in grad mode")));
   EXPECT_THAT(warnings(kText),
               testing::Not(testing::Contains(HasSubstr("grad mode"))));
+}
+
+TEST(MakePredictor, WarnsOfANetworkThatWasTrainedOnOtherTerms) {
+  const dataset_test::Scratch scratch;
+  learned::Checkpoint checkpoint = learned::ReadCheckpoint(
+      FORETELL_SOURCE_DIR
+      "/data/predictors/latency-autocast-portable.safetensors");
+  const auto warnings = [&](double slower) {
+    checkpoint.info.probe =
+        learned::ProbeTerms(checkpoint.info.recipe, checkpoint.info.devices);
+    checkpoint.info.probe->amounts.front() *= slower;
+    const std::string file = scratch / "drifted.safetensors";
+    std::ofstream(file, std::ios::binary)
+        << learned::SerializeCheckpoint(checkpoint);
+    return Predictor::Make(A100(), {}, {.checkpoints = {file}})
+        .Predict(ParseGraph(kText))
+        .warnings;
+  };
+  EXPECT_THAT(warnings(1.1),
+              testing::Contains(HasSubstr("trained on other terms")));
+  EXPECT_THAT(warnings(1),
+              testing::Not(testing::Contains(HasSubstr("other terms"))));
 }
 
 TEST(MakePredictor, StatesTheRunWithTheStepOfTheGraph) {

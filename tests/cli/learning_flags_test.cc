@@ -81,7 +81,7 @@ TEST(LearningFlags, FollowANetworkOverTerms) {
   TrainerOptions usual;
   usual.epochs = 100;
   for (const char* name : {"kernels", "portable-kernels", "pmgns-kernels",
-                           "replay", "step-kernels"}) {
+                           "raw-kernels", "replay", "step-kernels"}) {
     const TrainerOptions made = Parsed(std::string("--network ") + name);
     EXPECT_EQ(NetworkKindName(made.network.kind), name);
     EXPECT_EQ(AsJson(made), AsJson(TypicalOptions(made.network.kind, usual)));

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 
 #include "foretell/cost.h"
 #include "foretell/graph_io.h"
@@ -129,6 +131,38 @@ phase backward
   EXPECT_NEAR(AmountOf(step, kWaitClass), estimate.waiting_ms, 1e-5);
   EXPECT_NEAR(std::accumulate(step.amounts.begin(), step.amounts.end(), 0.0),
               estimate.latency_ms, 1e-5);
+}
+
+TEST(RawKernelTerms, AreVolumesThatNoDeviceChanges) {
+  const OperatorGraph graph = ParseGraph(R"(graph "g" mode=training batch=4096
+%x = input f32[4096,4096]
+%y = linear(%x, weight f32[4096,4096]) : f32[4096,4096]
+phase backward
+%g = relu(%y) : f32[4096,4096] gradient
+)");
+  const foretell::Run run{.mode = Mode::kTraining};
+  const TermTable here = RawKernelTerms(graph, {TermsDevice(), run, {}});
+  DeviceSpec other = TermsDevice();
+  other.bandwidth_gb_s *= 2;
+  EXPECT_EQ(here.amounts, RawKernelTerms(graph, {other, run, {}}).amounts);
+  const double bytes = 4096.0 * 4096.0 * 4.0;
+  EXPECT_NEAR(
+      AmountOf(here, static_cast<std::int32_t>(cost::KernelClass::kRelu)),
+      2 * bytes / 1e6 / 1000, 1e-6);
+  EXPECT_NEAR(
+      AmountOf(here, static_cast<std::int32_t>(cost::KernelClass::kLinear)),
+      (3 * bytes / 1e6 + 4096.0 * 4096.0 * 4096.0 / 5e7) / 1000, 1e-5);
+  EXPECT_EQ(here.sources, (std::vector<std::int64_t>{0}));
+  // The feature that is the cost model's time is hidden, those of the device
+  // are not.
+  const auto feature = [&here](std::string_view name) {
+    const auto* slot = std::ranges::find(cost::kKernelFeatures, name,
+                                         &cost::KernelFeature::name);
+    return here.features[static_cast<std::size_t>(
+        slot - cost::kKernelFeatures.begin())];
+  };
+  EXPECT_EQ(feature("work"), 0);
+  EXPECT_NE(feature("bandwidth"), 0);
 }
 
 TEST(ReplayTerms, GiveCachedSegmentsBackOnAFullDevice) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/cost/test_device.h"
 #include "tests/datasets/expect_error.h"
 #include "training/fit/residuals.h"
 #include "training/judge/comparison.h"
@@ -243,6 +244,23 @@ TEST(Folds, LeaveOutSourcesWhateverTheirNetworks) {
   EXPECT_EQ(folds[0], folds[3]);
   EXPECT_EQ(folds[1], folds[2]);
   EXPECT_NE(folds[0], folds[1]);
+}
+
+TEST(Folds, LeaveOutAChipWithItsSlices) {
+  DeviceSpec slice = test::A100();
+  slice.name += ".1g.5gb";
+  DeviceSpec other = test::A100();
+  other.compute_capability = 90;
+  SampleSet set{.specs = {&test::A100(), &slice, &other}};
+  for (const std::uint32_t device : {0U, 1U, 2U}) {
+    set.samples.push_back({.model = "m", .family = "f", .device = device});
+  }
+  const std::vector<int> folds = AssignFolds(set, FoldKind::kGeneration, 2, 0);
+  EXPECT_EQ(folds[0], folds[1]);
+  EXPECT_NE(folds[0], folds[2]);
+  set.specs.clear();
+  ExpectError(ErrorCode::kInvalidArgument, "network or inputs that read",
+              [&] { AssignFolds(set, FoldKind::kGeneration, 2, 0); });
 }
 
 TEST(Folds, AreAtMostAsManyAsGroups) {

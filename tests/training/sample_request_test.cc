@@ -46,8 +46,9 @@ TEST(SampleRequest, FollowsTheFigureThatTermsAddUpTo) {
   EXPECT_TRUE(followed(std::nullopt).targets.empty());
   EXPECT_EQ(followed(TermSet::kReplay).targets,
             std::vector<Target>{Target::kMemory});
-  for (const TermSet kernels : {TermSet::kKernels, TermSet::kPortableKernels,
-                                TermSet::kKernelGraph, TermSet::kStepKernels}) {
+  for (const TermSet kernels :
+       {TermSet::kKernels, TermSet::kPortableKernels, TermSet::kKernelGraph,
+        TermSet::kStepKernels, TermSet::kRawKernels}) {
     EXPECT_EQ(followed(kernels).targets, std::vector<Target>{Target::kLatency});
   }
 }

@@ -150,6 +150,9 @@ learned::CheckpointInfo FitInfo(const TrainerOptions& options,
   }
   info.recipe.columns = FitColumnsOf(set, train);
   FitWidths(set.recipe, info);
+  if (info.recipe.terms) {
+    info.probe = learned::ProbeTerms(info.recipe, info.devices);
+  }
   for (const auto& [provenance, count] : set.CountProvenance(train)) {
     info.provenance[std::string(ProvenanceName(provenance))] = count;
   }

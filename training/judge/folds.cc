@@ -20,8 +20,16 @@
 namespace foretell::training {
 namespace {
 
-constexpr NameTable<5> kFoldNames = {"family", "model", "random", "device",
-                                     "source"};
+constexpr NameTable<6> kFoldNames = {"family", "model",      "random",
+                                     "device", "generation", "source"};
+
+std::string GenerationOf(const SampleSet& set, const Sample& sample) {
+  if (set.specs.empty()) {
+    throw InvalidArgument(
+        "folds by generation need a network or inputs that read the device");
+  }
+  return fmt::format("{}", set.specs[sample.device]->compute_capability);
+}
 
 std::string GroupOf(const SampleSet& set, const Sample& sample, FoldKind kind) {
   switch (kind) {
@@ -31,6 +39,8 @@ std::string GroupOf(const SampleSet& set, const Sample& sample, FoldKind kind) {
       return sample.model;
     case FoldKind::kDevice:
       return set.devices[sample.device];
+    case FoldKind::kGeneration:
+      return GenerationOf(set, sample);
     case FoldKind::kSource:
       return set.sources[sample.source];
     case FoldKind::kRandom:

@@ -19,6 +19,9 @@ enum class FoldKind {
   kModel,   ///< All samples of a network, whatever its batch.
   kRandom,  ///< Samples of a point.
   kDevice,  ///< All samples of a device.
+  /// All samples of devices of one compute capability: a chip with its slices
+  /// and its cards of other sizes. Needs a recipe that reads devices.
+  kGeneration,
   kSource,  ///< All samples of a source.
 };
 std::string_view FoldKindName(FoldKind kind);  ///< "family", ….
@@ -26,7 +29,8 @@ std::string_view FoldKindName(FoldKind kind);  ///< "family", ….
 /// Number of the fold, from 0, of every sample. Groups come in the order of a
 /// hash of their names and `seed`; each goes to the fold with the fewest
 /// samples so far. The result does not depend on the order of samples. Throws
-/// Error(kInvalidArgument) for fewer groups than folds and for `count` < 2.
+/// Error(kInvalidArgument) for fewer groups than folds, for `count` < 2, and
+/// for kGeneration where the samples lack the figures of their devices.
 std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
                              std::uint64_t seed);
 
