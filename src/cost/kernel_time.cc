@@ -10,6 +10,7 @@
 #include "src/cost/gemm.h"
 #include "src/cost/gradient_time.h"
 #include "src/cost/grouped_convolution.h"
+#include "src/cost/native_depthwise.h"
 #include "src/cost/roofline.h"
 #include "src/cost/row_passes.h"
 #include "src/cost/strided_gradient.h"
@@ -24,7 +25,7 @@
 //                       in kernels of its own (float_convolution.cc), on
 //                       tensor cores with copies (tensor_convolution.cc)
 //   depthwise           FP32 lanes; cuDNN's kernel in turn with its traffic
-//                       (depthwise.cc)
+//                       (depthwise.cc); PyTorch's own (native_depthwise.cc)
 //   linear, matmul …    matrix product
 //   fused attention     blocks of queries over the SMs (attention_time.cc)
 //   layer norm, softmax  traffic of every pass that misses the cache
@@ -172,9 +173,7 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
     return CudnnDepthwiseUs(kernel, machine);
   }
   if (IsDepthwise(kernel.kernel_class)) {
-    return kernel.pass == ProductPass::kForward
-               ? DepthwiseLoopUs(kernel, machine)
-               : DepthwiseGradientUs(kernel, machine);
+    return NativeDepthwiseUs(kernel, machine);
   }
   GemmShape shape = ShapeOf(kernel, machine);
   if (!(shape.Macs() > 0)) return at_peak_us;
