@@ -77,8 +77,9 @@ WindowCycles GradientCycles(const Kernel& kernel) {
     if (!IsCube(kernel)) return kVolumeGradient;
     return has_stride ? kStridedCubeGradient : kCube;
   }
-  const bool is_compiled = kernel.stride_elements == kernel.stride * kernel.stride
-                           && kernel.stride <= 2;
+  const bool is_compiled =
+      kernel.stride_elements == kernel.stride * kernel.stride &&
+      kernel.stride <= 2;
   if (!is_compiled) return kStridedGradient;
   return IsSquare(kernel) ? kSquareGradient : kImageGradient;
 }
@@ -86,8 +87,8 @@ WindowCycles GradientCycles(const Kernel& kernel) {
 double ThreadsUs(const Kernel& kernel, const WindowCycles& cycles,
                  double elements, const Machine& machine) {
   constexpr double kFittedLanes = 128;
-  const double threads =
-      Real(kernel.bytes_out / std::max<std::int64_t>(1, kernel.element_bytes_out));
+  const double threads = Real(
+      kernel.bytes_out / std::max<std::int64_t>(1, kernel.element_bytes_out));
   const double tap = cycles.tap * kFittedLanes / machine.LanesPerSm();
   return threads * (cycles.start + elements * tap) /
          (machine.CyclesPerUs() * machine.sms);
@@ -100,13 +101,13 @@ double WeightGradientUs(const Kernel& kernel, const Machine& machine) {
   const double warps =
       is_volume ? kMostWarps
                 : std::clamp(std::round(results / positions), 1.0, kMostWarps);
-  const double steps =
-      is_volume ? std::ceil(results / (kMostWarps * kWarpThreads))
-                : std::ceil(results / positions / warps) *
-                      std::ceil(positions / kWarpThreads);
+  const double steps = is_volume
+                           ? std::ceil(results / (kMostWarps * kWarpThreads))
+                           : std::ceil(results / positions / warps) *
+                                 std::ceil(positions / kWarpThreads);
   const double blocks = Real(kernel.batch) * Real(kernel.m) * Real(kernel.n);
-  const double most = std::floor(machine.device->ThreadsPerSm() /
-                                 (warps * kWarpThreads));
+  const double most =
+      std::floor(machine.device->ThreadsPerSm() / (warps * kWarpThreads));
   const double per_sm = blocks / machine.sms;
   const double resident = std::min(per_sm, most) * warps;
   const StepCycles& cycles = is_volume ? kVolumeStep : kImageStep;
