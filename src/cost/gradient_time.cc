@@ -21,8 +21,6 @@ namespace {
 /// Of kernels that move vectors, or whose loads suffice to hide the latency.
 constexpr double kStreamShare = 0.83;
 constexpr double kFillShare = 0.87;
-/// Of depthwise convolutions, whose squares of 1, 3 and 5 are compiled in.
-constexpr std::int64_t kLargestCompiledWindow = 5;
 
 double BytesUs(double bytes, double share, const Machine& machine) {
   return bytes / machine.bytes_per_us / share;
@@ -240,36 +238,6 @@ double GradientUs(const Kernel& kernel, const Machine& machine) {
     default:
       return ThreadsOfGradientUs(kernel, machine);
   }
-}
-
-/// Of the input: a thread for each element goes over the window. Of the weight:
-/// a block of 256 threads for each of its elements goes over all results, and
-/// takes longer in each step, the more blocks share a multiprocessor
-/// (DepthwiseConv2d.cu, DepthwiseConv3d.cu).
-double DepthwiseGradientUs(const Kernel& kernel, const Machine& machine) {
-  constexpr double kStart = 2.1, kTap = 0.14, kCompiledTap = 0.29,
-                   kHopperLanes = 128;
-  constexpr double kThreads = 256, kStepCycles = 250, kSharedStepCycles = 65;
-  if (kernel.pass == ProductPass::kInputGradient) {
-    const double square =
-        Real(kernel.window_height) * Real(kernel.window_width);
-    const double taps = kernel.stride == 1 ? Real(kernel.k) : square;
-    const bool is_compiled = taps == square &&
-                             kernel.window_height == kernel.window_width &&
-                             kernel.window_width <= kLargestCompiledWindow;
-    const double lanes = kHopperLanes / machine.LanesPerSm();
-    const double cycles =
-        kStart + taps * lanes * (is_compiled ? kCompiledTap : kTap);
-    return SharedUs(cycles * Real(kernel.bytes_out / kernel.element_bytes_out),
-                    machine);
-  }
-  const double blocks = Real(kernel.batch) * Real(kernel.m) * Real(kernel.n);
-  const double most = std::floor(machine.device->ThreadsPerSm() / kThreads);
-  const double resident = std::clamp(blocks / machine.sms, 1.0, most);
-  return WavesUs(blocks, kThreads,
-                 std::ceil(Real(kernel.k) / kThreads) *
-                     (kStepCycles + kSharedStepCycles * resident),
-                 machine);
 }
 
 }  // namespace foretell::cost

@@ -10,8 +10,4 @@ namespace foretell::cost {
 /// least the time of its bytes. Requires IsGradientLoop(kernel.loop).
 double GradientUs(const Kernel& kernel, const Machine& machine);
 
-/// The same of PyTorch's own depthwise convolution. Requires one of its
-/// gradients.
-double DepthwiseGradientUs(const Kernel& kernel, const Machine& machine);
-
 }  // namespace foretell::cost

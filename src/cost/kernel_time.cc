@@ -6,10 +6,12 @@
 
 #include "src/cost/attention_time.h"
 #include "src/cost/depthwise.h"
+#include "src/cost/direct_convolution.h"
 #include "src/cost/float_convolution.h"
 #include "src/cost/gemm.h"
 #include "src/cost/gradient_time.h"
-#include "src/cost/grouped_convolution.h"
+#include "src/cost/native_depthwise.h"
+#include "src/cost/padded_convolution.h"
 #include "src/cost/roofline.h"
 #include "src/cost/row_passes.h"
 #include "src/cost/strided_gradient.h"
@@ -24,7 +26,7 @@
 //                       in kernels of its own (float_convolution.cc), on
 //                       tensor cores with copies (tensor_convolution.cc)
 //   depthwise           FP32 lanes; cuDNN's kernel in turn with its traffic
-//                       (depthwise.cc)
+//                       (depthwise.cc); PyTorch's own (native_depthwise.cc)
 //   linear, matmul …    matrix product
 //   fused attention     blocks of queries over the SMs (attention_time.cc)
 //   layer norm, softmax  traffic of every pass that misses the cache
@@ -165,6 +167,24 @@ bool TakesStrides(const Kernel& kernel, const Machine& machine) {
          (kernel.pass == ProductPass::kForward || HasNewCudnn(kernel, machine));
 }
 
+/// Time of the implicit product of a convolution on tensor cores.
+double TensorConvolutionUs(const Kernel& kernel, const GemmShape& shape,
+                           const Machine& machine) {
+  const double direct_us = DirectLoopUs(kernel, machine);
+  if (HasPaddedGroups(kernel, machine)) {
+    return std::max(PaddedConvolutionUs(kernel, machine), direct_us);
+  }
+  const double tiled_us =
+      TakesStrides(kernel, machine)
+          ? StridedGradientUs(kernel, machine)
+          : GemmUs(shape, MatrixUnit::kTensorConvolution,
+                   PeakFlopsPerUs(kernel, machine), machine) /
+                TensorConvolutionShare(kernel, machine);
+  const bool is_padded = kernel.groups == 1 && HasNewCudnn(kernel, machine);
+  const double padded_us = is_padded ? PaddedConvolutionUs(kernel, machine) : 0;
+  return std::max({tiled_us, padded_us, direct_us});
+}
+
 /// Time of the product; a kernel whose sizes are unknown runs at the peak.
 double ProductUs(const Kernel& kernel, double at_peak_us,
                  const Machine& machine) {
@@ -172,15 +192,11 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
     return CudnnDepthwiseUs(kernel, machine);
   }
   if (IsDepthwise(kernel.kernel_class)) {
-    return kernel.pass == ProductPass::kForward
-               ? DepthwiseLoopUs(kernel, machine)
-               : DepthwiseGradientUs(kernel, machine);
+    return NativeDepthwiseUs(kernel, machine);
   }
   GemmShape shape = ShapeOf(kernel, machine);
   if (!(shape.Macs() > 0)) return at_peak_us;
-  if (HasPaddedGroups(kernel, machine) && !GoesThroughStride(kernel)) {
-    return GroupedConvolutionUs(kernel, machine);
-  }
+  if (const auto us = DirectConvolutionUs(kernel, machine)) return *us;
   if (IsAttention(kernel.kernel_class)) {
     return at_peak_us / AttentionEfficiency(kernel, machine);
   }
@@ -188,20 +204,10 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
   if (kernel.groups > 0 && (on_lanes || RunsOnLanes(kernel, machine))) {
     return FloatConvolutionUs(kernel, machine);
   }
-  if (TakesStrides(kernel, machine)) {
-    return std::max(StridedGradientUs(kernel, machine),
-                    DirectLoopUs(kernel, machine));
-  }
-  const MatrixUnit unit = on_lanes            ? MatrixUnit::kSimt
-                          : kernel.groups > 0 ? MatrixUnit::kTensorConvolution
-                                              : MatrixUnit::kTensorCore;
-  if (unit == MatrixUnit::kTensorCore) shape.loads = LoadsPerElement(kernel);
-  const double us =
-      GemmUs(shape, unit, PeakFlopsPerUs(kernel, machine), machine);
-  return kernel.groups > 0
-             ? std::max(us / TensorConvolutionShare(kernel, machine),
-                        DirectLoopUs(kernel, machine))
-             : us;
+  if (kernel.groups > 0) return TensorConvolutionUs(kernel, shape, machine);
+  if (!on_lanes) shape.loads = LoadsPerElement(kernel);
+  return GemmUs(shape, on_lanes ? MatrixUnit::kSimt : MatrixUnit::kTensorCore,
+                PeakFlopsPerUs(kernel, machine), machine);
 }
 
 double BandwidthShare(const Kernel& kernel, const Machine& machine) {

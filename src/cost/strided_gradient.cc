@@ -46,7 +46,7 @@ double SummedChannels(const Kernel& kernel) {
 bool GoesThroughStride(const Kernel& kernel) {
   const bool is_transposed =
       kernel.kernel_class == KernelClass::kTransposedConvolution;
-  return kernel.stride > 1 &&
+  return kernel.stride_elements > 1 &&
          kernel.pass == (is_transposed ? ProductPass::kForward
                                        : ProductPass::kInputGradient);
 }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "src/cost/direct_convolution.h"
 #include "src/cost/padded.h"
+#include "src/cost/padded_convolution.h"
 #include "src/cost/roofline.h"
 #include "src/cost/strided_gradient.h"
 #include "src/device/compute_capability.h"
@@ -22,9 +24,10 @@
 //             does cuDNN 7 on V100 and T4: the same kernels read both layouts
 //
 // Images of at most four channels are read as they lie. cuDNN 9.19
-// (kNewCudnn) copies every image in both directions on an H100
-// (kinds.jsonl.gz), but for windows of one element without a stride, which are
-// a product for each image, where its rows begin at vectors of 16 bytes.
+// (kNewCudnn) copies every image in both directions on an H100, and once more
+// where it pads channels, or groups of them, to vectors of 16 bytes
+// (kinds.jsonl.gz, drawn.jsonl.gz); but windows of one element without a stride
+// are a product for each image, where its rows begin at such vectors.
 //
 // In 16 bits, images that lie channels-last cost what a product of matrices
 // costs, and twice as much in groups of more than 32 channels, on the one GPU
@@ -52,13 +55,24 @@ constexpr double kOldInstructionShare = 0.63;
 constexpr double kConvertedShare = 0.7;
 constexpr double kConvertedHalfShare = 0.4;
 constexpr double kConversionBandwidthShare = 0.8;
-/// Of 16 bits, on an H100.
-constexpr double kHalfConversionShare = 0.62;
+/// How often cuDNN 9.19 could read and write the images at the bandwidth while
+/// it copies them: where channels, of a group, are vectors of 16 bytes, where
+/// they are padded to those, and padded on channels-last images, which are not
+/// copied else. Fitted to an H100 (kinds.jsonl.gz, drawn.jsonl.gz).
+struct CopyTimes {
+  double plain;
+  double padded;
+  double channels_last;
+};
+constexpr CopyTimes kNewCopies = {1.25, 1.9, 0.5};
+constexpr CopyTimes kNewHalfCopies = {1.61, 3.0, 2.7};
+constexpr CopyTimes kNewGroupedCopies = {1.25, 3.5, 7};
+constexpr CopyTimes kNewHalfGroupedCopies = {1.61, 5.5, 12};
 
 constexpr double kStemShare = 0.77;
 constexpr double kLargeStemShare = 0.4;
 constexpr double kHopperLargeStemShare = 0.2;
-constexpr double kNewGroupedShare = 0.75;
+constexpr double kNewGroupedShare = 0.75;  // Of wide groups.
 constexpr double kNewHalfGroupedShare = 0.58;
 constexpr double kNewWeightGradientShare = 0.42;
 constexpr std::int64_t kLargestStemWindow = 7;
@@ -90,7 +104,7 @@ bool CopiesHalfImages(const Machine& machine) {
 
 /// Whether the window is of one element and steps over none.
 bool IsProduct(const Kernel& kernel) {
-  return kernel.taps == 1 && kernel.stride == 1 &&
+  return kernel.taps == 1 && kernel.stride_elements == 1 &&
          kernel.kernel_class != KernelClass::kTransposedConvolution;
 }
 
@@ -98,7 +112,7 @@ bool IsProduct(const Kernel& kernel) {
 /// CUTLASS's for Ampere.
 bool HasNewKernels(const Kernel& kernel, const Machine& machine) {
   const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
-  return HasNewCudnn(kernel, machine) && kernel.stride == 1 &&
+  return HasNewCudnn(kernel, machine) && kernel.stride_elements == 1 &&
          (is_half || !IsProduct(kernel));
 }
 
@@ -154,14 +168,28 @@ double WeightGradientShare(const Kernel& kernel, const Machine& machine) {
   return is_slow ? kNewWeightGradientShare : 1;
 }
 
-/// Share of the images that are copied.
+/// Whether cuDNN copies no image.
+bool ReadsAsTheyLie(const Kernel& kernel, const Machine& machine) {
+  return kernel.groups == 0 || !UsesTensorCores(kernel, machine) ||
+         RunsOnLanes(kernel, machine) || IsBatchedProduct(kernel, machine) ||
+         IsDirectHalf(kernel, machine);
+}
+
+/// How often cuDNN 9.19 could read and write all images while it copies them.
+double NewCopies(const Kernel& kernel) {
+  const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
+  const CopyTimes& times =
+      kernel.groups > 1 ? (is_half ? kNewHalfGroupedCopies : kNewGroupedCopies)
+                        : (is_half ? kNewHalfCopies : kNewCopies);
+  const bool is_padded = !HasVectors(kernel);
+  if (kernel.channels_last) return is_padded ? times.channels_last : 0;
+  return is_padded ? times.padded : times.plain;
+}
+
+/// Share of the images that older versions copy.
 double CopiedShare(const Kernel& kernel, const Machine& machine) {
-  if (kernel.groups == 0 || kernel.channels_last ||
-      !UsesTensorCores(kernel, machine) || RunsOnLanes(kernel, machine) ||
-      IsBatchedProduct(kernel, machine)) {
-    return 0;
-  }
-  if (HasNewCudnn(kernel, machine) || GoesThroughStride(kernel)) return 1;
+  if (kernel.channels_last) return 0;
+  if (GoesThroughStride(kernel)) return 1;
   const bool is_image = kernel.channels_in <= kMostStemChannels &&
                         kernel.pass == ProductPass::kForward;
   if (is_image && !IsVolume(kernel)) return 0;
@@ -182,7 +210,7 @@ bool IsVolume(const Kernel& kernel) {
 bool RunsOnLanes(const Kernel& kernel, const Machine& machine) {
   return machine.HasNewerTensorCores() && IsVolume(kernel) &&
          kernel.kernel_class == KernelClass::kStemConvolution &&
-         kernel.pass == ProductPass::kForward && kernel.stride == 1 &&
+         kernel.pass == ProductPass::kForward && kernel.stride_elements == 1 &&
          kernel.element_bytes_in != kHalfElementBytes;
 }
 
@@ -221,11 +249,13 @@ double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
 }
 
 double ConversionUs(const Kernel& kernel, const Machine& machine) {
+  if (ReadsAsTheyLie(kernel, machine)) return 0;
+  const double copies =
+      HasNewCudnn(kernel, machine)
+          ? NewCopies(kernel)
+          : CopiedShare(kernel, machine) / kConversionBandwidthShare;
   const double bytes = 2 * Real(kernel.bytes_in + kernel.bytes_out);
-  const bool is_half = kernel.element_bytes_in == kHalfElementBytes &&
-                       HasNewCudnn(kernel, machine);
-  return CopiedShare(kernel, machine) * bytes / machine.bytes_per_us /
-         (is_half ? kHalfConversionShare : kConversionBandwidthShare);
+  return copies * bytes / machine.bytes_per_us;
 }
 
 }  // namespace foretell::cost

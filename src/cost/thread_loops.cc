@@ -41,10 +41,6 @@ constexpr ThreadCycles kAveragePoolChannelsLast = {5.2, 0.25};
 constexpr ThreadCycles kMaxPool = {2.15, 0.215};
 /// Poolings of volumes and adaptive ones.
 constexpr ThreadCycles kBlockPool = {3.75, 0.17};
-/// conv_depthwise2d_forward_kernel; squares of 1, 3 and 5 are compiled in.
-constexpr ThreadCycles kDepthwise = {2.2, 0.15};
-constexpr ThreadCycles kSquareDepthwise = {1.6, 0.105};
-constexpr std::int64_t kSquares[] = {1, 3, 5};
 /// Per element of an element-wise kernel that computes addresses
 /// (OffsetCalculator); of one that reads across memory.
 constexpr double kStridedCycles = 0.6;
@@ -373,15 +369,6 @@ double DirectLoopUs(const Kernel& kernel, const Machine& machine) {
                          kernel.element_bytes_in > kHalfElementBytes;
   return is_direct ? ThreadsUs(Real(kernel.macs), 0, {kMacCycles, 0}, machine)
                    : 0;
-}
-
-double DepthwiseLoopUs(const Kernel& kernel, const Machine& machine) {
-  const double results = Real(kernel.bytes_out / kernel.element_bytes_out);
-  const bool is_compiled =
-      kernel.window_height == kernel.window_width &&
-      std::ranges::count(kSquares, kernel.window_width) > 0;
-  return ThreadsUs(results, Real(kernel.k),
-                   is_compiled ? kSquareDepthwise : kDepthwise, machine);
 }
 
 }  // namespace foretell::cost

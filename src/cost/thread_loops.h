@@ -29,7 +29,4 @@ double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us);
 /// to direct kernels; 0 for every other one.
 double DirectLoopUs(const Kernel& kernel, const Machine& machine);
 
-/// The same for PyTorch's own depthwise convolution.
-double DepthwiseLoopUs(const Kernel& kernel, const Machine& machine);
-
 }  // namespace foretell::cost

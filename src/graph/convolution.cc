@@ -51,6 +51,12 @@ void SetImages(Convolution& result) {
   result.positions_out = ProductFrom(result.output->shape, 2);
 }
 
+/// In the format of images or of volumes.
+bool LiesChannelsLast(const Value& value) {
+  return !value.strides.empty() &&
+         SuggestsChannelsLast(value.type.shape, value.strides);
+}
+
 /// conv_tbc: [time, batch, channels] with a weight [window, in, out].
 void SetTimeBatchChannel(Convolution& result) {
   const Shape& weight = result.weight->shape;
@@ -123,8 +129,8 @@ std::optional<Convolution> ConvolutionOf(const OperatorGraph& graph,
   result.backward = backward;
   result.channels_last =
       result.input->dtype != DType::kF64 &&
-      (IsChannelsLast(graph.value(node.inputs[places.input])) ||
-       IsChannelsLast(graph.value(node.inputs[places.weight])));
+      (LiesChannelsLast(graph.value(node.inputs[places.input])) ||
+       LiesChannelsLast(graph.value(node.inputs[places.weight])));
   result.transposed =
       node.kind == OpKind::kTransposedConvolution || FlagOf(node, "transposed");
   result.stride = node.Ints("stride", {1});

@@ -90,6 +90,7 @@ void SetConvolution(const Convolution& convolution, Kernel& kernel) {
   kernel.taps = convolution.Taps();
   kernel.dilated = !AreAll(convolution.dilation, 1);
   kernel.stride = convolution.stride.empty() ? 1 : convolution.stride.back();
+  kernel.stride_elements = NumElements(convolution.stride);
   kernel.groups = convolution.groups;
   kernel.channels_in = convolution.channels_in;
   kernel.channels_out = convolution.channels_out;

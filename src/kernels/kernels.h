@@ -39,8 +39,10 @@ struct Kernel {
 
   std::int64_t window_height = 0;  ///< Rows of the window.
   std::int64_t window_width = 0;
-  std::int64_t taps = 0;       ///< Elements of the window of a convolution.
-  std::int64_t stride = 0;     ///< Along the last dimension.
+  std::int64_t taps = 0;    ///< Elements of the window of a convolution.
+  std::int64_t stride = 0;  ///< Along the last dimension.
+  /// Of a convolution: product of the strides along all dimensions.
+  std::int64_t stride_elements = 0;
   std::int64_t positions = 0;  ///< Results per image and channel.
   std::int64_t channels_in = 0;
   std::int64_t channels_out = 0;

@@ -13,6 +13,7 @@ namespace foretell::cost {
 namespace {
 
 constexpr std::size_t kImageRank = 4;
+constexpr std::size_t kVolumeRank = 5;
 
 /// Elements at equal distances.
 struct StridedRun {
@@ -62,9 +63,12 @@ bool HaveSameOrder(const Shape& shape, const Strides& left,
 }
 
 bool FitsChannelsLast(const Shape& shape, const Strides& strides) {
-  if (shape.size() != kImageRank) return false;
-  return IsContiguous({shape[0], shape[2], shape[3], shape[1]},
-                      {strides[0], strides[2], strides[3], strides[1]});
+  if (shape.size() != kImageRank && shape.size() != kVolumeRank) return false;
+  Shape inner_last = shape;
+  Strides steps = strides;
+  std::rotate(inner_last.begin() + 1, inner_last.begin() + 2, inner_last.end());
+  std::rotate(steps.begin() + 1, steps.begin() + 2, steps.end());
+  return IsContiguous(inner_last, steps);
 }
 
 std::optional<Strides> ViewStrides(const Shape& shape, const Strides& strides,

@@ -143,21 +143,5 @@ TEST_F(GradientTime, OfACubicInterpolationNeedsAThreadForEachPlace) {
                    FillUs(1024 * 1024 * 2) + atomics_us * 7.3);
 }
 
-TEST_F(GradientTime, OfADepthwiseConvolutionCountsTapsAndBlocks) {
-  const std::vector<Kernel> kernels = KernelsOf(R"(%x = input f32[8,64,32,32]
-%dy = input f32[8,64,32,32]
-%w = parameter f32[64,1,3,3]
-phase backward
-%dx, %dw = convolution_backward(%dy, %x, %w) {stride=[1,1], padding=[1,1], groups=64, output_mask=[1,1,0]} : f32[8,64,32,32], f32[64,1,3,3]
-)");
-  ASSERT_EQ(kernels.size(), 2U);
-  // 64 lanes take twice as long over each tap.
-  EXPECT_DOUBLE_EQ(DepthwiseGradientUs(kernels[0], machine_),
-                   SharedUs(8.0 * 64 * 32 * 32 * (2.1 + 9 * 2 * 0.29)));
-  // 576 blocks go over 8,192 results, of 256 at a time; 800 run at a time.
-  EXPECT_DOUBLE_EQ(DepthwiseGradientUs(kernels[1], machine_),
-                   32 * (250 + 65 * 5.76) / kClockMhz);
-}
-
 }  // namespace
 }  // namespace foretell::cost

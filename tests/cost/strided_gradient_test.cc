@@ -35,7 +35,7 @@ TEST(StridedGradient, IsOfTransposedConvolutionsWithAStride) {
   EXPECT_FALSE(GoesThroughStride(kernel));
   kernel.kernel_class = KernelClass::kDenseConvolution;
   EXPECT_TRUE(GoesThroughStride(kernel));
-  kernel.stride = 1;
+  kernel.stride_elements = 1;
   EXPECT_FALSE(GoesThroughStride(kernel));
 }
 

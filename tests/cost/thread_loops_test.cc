@@ -144,20 +144,6 @@ TEST_F(ThreadLoops, OfCopiesDependOnHowTheyRead) {
   EXPECT_DOUBLE_EQ(CyclesOf(turned), 1024 * 4096 * 1.87 / 100);
 }
 
-TEST_F(ThreadLoops, OfADepthwiseConvolutionKnowCompiledWindows) {
-  const auto cycles = [&](const std::string& window) {
-    const std::string body =
-        "%x = input f32[8,64,66,66]\n%y = conv2d(%x, weight f32[64,1," +
-        window +
-        "]) {stride=[1, 1], padding=[0, 0], dilation=[1, 1], "
-        "groups=64} : f32[8,64,64,64]\n";
-    return DepthwiseLoopUs(KernelsOf(body).at(0), machine_) * kCyclesPerUs *
-           100 / (8 * 64 * 64 * 64);
-  };
-  EXPECT_DOUBLE_EQ(cycles("3,3"), 1.6 + 9 * 0.21);
-  EXPECT_DOUBLE_EQ(cycles("3,1"), 2.2 + 3 * 0.3);
-}
-
 TEST_F(ThreadLoops, OfElementsCountResultsAndWhatEachTakes) {
   EXPECT_DOUBLE_EQ(CyclesOf(Op("flip(%x) {dims=[1]}", "64,4096", "64,4096")),
                    64 * 4096 * 0.6 / 100);

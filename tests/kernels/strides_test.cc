@@ -27,6 +27,8 @@ TEST(Strides, OfDimensionsOfOneDoNotMatter) {
 
 TEST(Strides, FitChannelsLastWithoutGaps) {
   EXPECT_TRUE(FitsChannelsLast({2, 3, 5, 7}, {105, 1, 21, 3}));
+  EXPECT_TRUE(FitsChannelsLast({2, 3, 5, 7, 2}, {210, 1, 42, 6, 3}));
+  EXPECT_FALSE(FitsChannelsLast({2, 3, 5, 7, 2}, {210, 70, 14, 2, 1}));
   EXPECT_FALSE(FitsChannelsLast({2, 3, 5, 7}, {105, 35, 7, 1}));
   EXPECT_FALSE(FitsChannelsLast({2, 3, 5, 7}, {210, 2, 42, 6}));
   EXPECT_FALSE(FitsChannelsLast({2, 3, 5}, {15, 1, 3}));
