@@ -26,8 +26,16 @@ struct QuantizeSpec {
   bool nested = false;
   int group = 128;  ///< Rows that share a scale in kGptq and kAwq.
   /// kNf4 and kFp4: the layer keeps its input for the backward pass, as
-  /// bitsandbytes before 0.43.2 does (its pull request 1270).
+  /// bitsandbytes before 0.43.2 does (its pull request 1270): as an attribute
+  /// of the step's history, so a loop that holds its loss through the next
+  /// forward pass holds the inputs, too.
   bool keeps_input = false;
+  /// kNf4 and kFp4: the weights were quantized from FP16, so each comes out of
+  /// its 4 bits in FP16 and is then cast to the type of computation, a second
+  /// matrix (QuantState.dtype of bitsandbytes; Lightning quantizes from FP16
+  /// whatever the precision, lightning/fabric/plugins/precision/
+  /// bitsandbytes.py).
+  bool from_half = false;
   /// Regular expression (RE2); layers in whose weights' names it is found keep
   /// their weights. Empty: the layer that computes the network's last product.
   std::string skip = {};

@@ -24,8 +24,9 @@ why it has not. What the sources' own code does, by their files:
 * litgpt, litgpt/finetune/lora.py and full.py (8641822 for the resource tables, 26857050
   for config_hub): bf16 throughout, adapters too; loss in chunks of 128 tokens; no
   checkpointing on one GPU; gradients of several batches are added up. Lightning's
-  BitsandbytesPrecision quantizes every linear layer, the head too; bitsandbytes 0.41
-  and 0.42 keep a 4-bit layer's input. Texts are shorter than config_hub's cut of 512
+  BitsandbytesPrecision quantizes every linear layer, the head too, from FP16;
+  bitsandbytes 0.41 and 0.42 keep a 4-bit layer's input as long as the loop keeps its
+  loss, so the next batch's forward pass finds those of the last. Texts are shorter than config_hub's cut of 512
   tokens.
 * canifinetune 0.4.1, bench/runner.py: a plain loop, whose results live through the
   backward pass, over nf4 after `prepare_model_for_kbit_training`; its autocast is of a
@@ -94,7 +95,7 @@ RECIPES = {
     "fitcheck": Recipe(kbit=True, flags=("--step-in-function",)),
     "vramcalc": Recipe(flags=("--set-to-none", "off", "--step-in-function")),
     "canifinetune": Recipe(kbit=True),
-    "litgpt": Recipe(nf4=",keep-input,skip=^$", dropout=0.05, half_adapters=True,
+    "litgpt": Recipe(nf4=",keep-input,from=fp16,skip=^$", dropout=0.05, half_adapters=True,
                      flags=("--accumulate", "2"), chunk=128),
     "axolotl": Recipe(half_adapters=True, is_trainer=True),
 }

@@ -13,12 +13,13 @@ namespace {
 
 constexpr std::string_view kGroupKey = "group=";
 constexpr std::string_view kSkipKey = "skip=";
+constexpr std::string_view kFromHalf = "from=fp16";
 
 struct QuantFormatRow {
   QuantFormat format;
   std::string_view name;
   bool has_bits;   ///< Written behind the name, as in "gptq:4".
-  bool is_nested;  ///< Takes "double" and "keep-input".
+  bool is_nested;  ///< Takes "double", "keep-input" and kFromHalf.
 };
 
 constexpr auto kQuantFormats = std::to_array<QuantFormatRow>({
@@ -50,6 +51,7 @@ bool ReadWord(std::string_view word, const QuantFormatRow& row,
               QuantizeSpec& spec) {
   if (row.is_nested && word == "double") return spec.nested = true;
   if (row.is_nested && word == "keep-input") return spec.keeps_input = true;
+  if (row.is_nested && word == kFromHalf) return spec.from_half = true;
   if (!row.has_bits || !word.starts_with(kGroupKey)) return false;
   const auto group = ParseNumber<int>(word.substr(kGroupKey.size()));
   if (!group || *group < 1) return false;
@@ -87,6 +89,7 @@ std::string ToString(const QuantizeSpec& spec) {
   if (row->has_bits) text += fmt::format(":{},group={}", spec.bits, spec.group);
   if (spec.nested) text += ",double";
   if (spec.keeps_input) text += ",keep-input";
+  if (spec.from_half) text += fmt::format(",{}", kFromHalf);
   if (!spec.skip.empty()) text += fmt::format(",{}{}", kSkipKey, spec.skip);
   return text;
 }
@@ -95,8 +98,8 @@ QuantizeSpec ParseQuantize(std::string_view flag, std::string_view text) {
   if (const auto spec = ReadQuantize(text)) return *spec;
   throw InvalidArgument(
       "{} '{}': expected nf4, fp4, int8, gptq:4, gptq:8, awq:4 or fp8; behind "
-      "nf4 and fp4 ',double' or ',keep-input', behind gptq and awq "
-      "',group=128', and last ',skip=PATTERN'",
+      "nf4 and fp4 ',double', ',keep-input' or ',from=fp16', behind gptq "
+      "and awq ',group=128', and last ',skip=PATTERN'",
       flag, text);
 }
 

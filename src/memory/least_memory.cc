@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/core/units.h"
+#include "src/graph/collective.h"
 #include "src/memory/caching_allocator.h"
 #include "src/memory/link_buffers.h"
 #include "src/memory/loop_schedule.h"
@@ -61,12 +62,20 @@ std::optional<std::int64_t> ReservedWithin(
   return replay.peak_reserved;
 }
 
-/// What the driver holds for recorded CUDA graphs, in MiB. Measured: five
-/// networks on an H200 (CUDA 13) held 70 to 72 MiB more outside of the
-/// allocator under reduce-overhead than under torch.compile's default, in
-/// inference and training alike
-/// (datasets/labels/h200-sxm-141gb/compile.jsonl.gz).
-constexpr double kCudaGraphsMib = 70;
+/// What the driver holds for streams besides the one that computes, in MiB.
+/// Measured: five networks on an H200 (CUDA 13) held 70 to 72 MiB more outside
+/// of the allocator under reduce-overhead, which records CUDA graphs on a
+/// stream of their own, than under torch.compile's default, in inference and
+/// training alike (datasets/labels/h200-sxm-141gb/compile.jsonl.gz); 50 runs
+/// of FSDP 1 and 2, quantized or not, on an H100 and that H200 held 70 MiB more
+/// than those on one GPU, under DDP and under ZeRO-1 (finetuning.jsonl.gz).
+constexpr double kFurtherStreamsMib = 70;
+
+bool ShardsOnFurtherStreams(const OperatorGraph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const Node& node) {
+    return !IsOfHost(node) && memory::StreamOf(node) != Stream::kCompute;
+  });
+}
 
 bool ReplaysGraphs(const PassSequence& passes) {
   return std::ranges::any_of(passes.list, [](const RunPass& pass) {
@@ -95,9 +104,14 @@ std::int64_t memory::ContextBytes(const PassSequence& passes,
       std::ranges::any_of(passes.list, [](const RunPass& pass) {
         return std::ranges::any_of(pass.graph->nodes(), memory::UsesCudnn);
       });
+  const bool has_streams =
+      ReplaysGraphs(passes) ||
+      std::ranges::any_of(passes.list, [](const RunPass& pass) {
+        return ShardsOnFurtherStreams(*pass.graph);
+      });
   const double mib = options.context.ContextMib(options.device) -
                      (loads_cudnn ? 0 : options.context.cudnn_mib) +
-                     (ReplaysGraphs(passes) ? kCudaGraphsMib : 0) +
+                     (has_streams ? kFurtherStreamsMib : 0) +
                      CublasHandlesMib(passes, options);
   return std::llround(std::max(mib, 0.0) * static_cast<double>(kMiB));
 }

@@ -35,8 +35,10 @@ at::Tensor UnpackFourBits(const QuantizedWeight& weight) {
                          weight.scales[1]);
     scales.add_(weight.scales[2]);
   }
-  return CallPrivate("bitsandbytes::dequantize_4bit", weight.packed, scales,
-                     weight.shape, weight.type);
+  const at::Tensor unpacked = CallPrivate(
+      "bitsandbytes::dequantize_4bit", weight.packed, scales, weight.shape,
+      weight.spec.from_half ? at::kHalf : weight.type);
+  return InType(unpacked, weight.type);
 }
 
 /// W [out, in] in the compute type.
@@ -121,6 +123,8 @@ struct QuantizedProduct : torch::autograd::Function<QuantizedProduct> {
     context->saved_data["by_rows"] = by_rows;
     context->saved_data["has_bias"] = bias.has_value();
     if (KeepsInput(weight->spec)) context->save_for_backward({input});
+    // MatMul4Bit keeps it as an attribute, which backward passes do not free.
+    if (weight->holds_input) context->saved_data["input"] = input;
     return Forward(input, *weight, by_rows, bias);
   }
 

@@ -118,6 +118,10 @@ void QuantizedWeights::Add(const NamedTensor& parameter,
   weights_.emplace(parameter.tensor.storage().unsafeGetStorageImpl(), weight);
 }
 
+void QuantizedWeights::HoldInputs() {
+  for (auto& [storage, weight] : weights_) weight.holds_input = true;
+}
+
 const QuantizedWeight* QuantizedWeights::Find(const at::Tensor& weight) {
   if (current_weights == nullptr || weight.dim() != 2 ||
       !weight.has_storage()) {

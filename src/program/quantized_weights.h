@@ -22,6 +22,9 @@ struct QuantizedWeight {
   at::ScalarType type;              ///< Products are computed in this type.
   at::Tensor packed;
   std::vector<at::Tensor> scales;  ///< In the order of the format's kernels.
+  /// A kept input lives as long as the history of the product's result; else
+  /// until the product's backward pass.
+  bool holds_input = false;
 };
 
 /// Linear layers of an instance whose frozen weights are quantized, on this
@@ -40,6 +43,9 @@ class QuantizedWeights {
   ~QuantizedWeights();
   QuantizedWeights(const QuantizedWeights&) = delete;
   QuantizedWeights& operator=(const QuantizedWeights&) = delete;
+
+  /// Lets inputs that layers keep live as long as the history of the loss.
+  void HoldInputs();
 
   /// Whether `parameter` of the instance is quantized.
   bool Has(const at::Tensor& parameter) const;

@@ -560,6 +560,7 @@ class Tracer {
     quantized_.emplace(
         options_.loop.quantize, quantized_names_, *instance_,
         cast ? std::optional(ToScalarType(*cast)) : std::nullopt);
+    if (HoldsLoss()) quantized_->HoldInputs();
     for (const NamedTensor& part : quantized_->parts()) {
       recorder_.AddSource(part.name, part.tensor);
     }
@@ -634,12 +635,21 @@ class Tracer {
     return loss.value;
   }
 
+  /// A plain loop's variable holds the last loss until the next one is there,
+  /// which matters where the loss's history keeps inputs of 4-bit layers. Under
+  /// checkpoints they are taken to go with their block.
+  bool HoldsLoss() const {
+    return options_.loop.quantize.keeps_input &&
+           !options_.loop.loss_in_function && !recomputes();
+  }
+
   /// `cleared`: the optimizer whose gradients are cleared in between, or null.
   void ForwardAndBackward(std::vector<at::Tensor>& outputs,
                           OptimizerStep* cleared) {
     DropInputGradients();
     Enter(Phase::kForward, TensorRole::kActivation);
-    at::Tensor loss = ForwardAndLoss(outputs);
+    const at::Tensor loss = ForwardAndLoss(outputs);
+    held_loss_ = HoldsLoss() ? loss : at::Tensor();
     if (tokens_) tokens_->EndForward();
     if (options_.loop.loss_in_function) Return(outputs);
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
@@ -768,6 +778,7 @@ class Tracer {
   std::optional<VirtualTokens> tokens_;  ///< Instead of adapters.
   std::optional<OffloadedStep> offloaded_;
   std::vector<at::Tensor> tables_;    ///< Weights of embeddings.
+  at::Tensor held_loss_;              ///< Of the last batch, if HoldsLoss.
   std::int64_t paged_bytes_ = 0;      ///< Of optimizer states.
   std::string loss_;                  ///< Its name.
   bool marks_results_ = false;        ///< In the last batch of all.

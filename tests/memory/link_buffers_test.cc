@@ -61,5 +61,17 @@ TEST(LinkBuffers, AreAPartOfTheTotal) {
   EXPECT_FALSE(FitsInMemory(graph, options, memory.link_buffers));
 }
 
+// All-reduces run next to the step without a stream of FSDP's.
+TEST(LinkBuffers, AreExchangedOnStreamsThatTheContextHolds) {
+  const MemoryOptions options{
+      .device = DeviceCatalog::BuiltIn().FindDevice("h100-sxm5-80gb"),
+      .context = DeviceCatalog::BuiltIn().DefaultContext()};
+  const auto context = [&](std::string_view target) {
+    return SimulateMemory(Exchanging(target, 8), options).context / kMiB;
+  };
+  EXPECT_EQ(context(kAllGather), context(kAllReduce) + 70);
+  EXPECT_EQ(context(kReduceScatter), context(kAllReduce) + 70);
+}
+
 }  // namespace
 }  // namespace foretell

@@ -141,6 +141,27 @@ TEST(QuantizedWeights, UnpackToTheTypeOfAutocast) {
   EXPECT_EQ(graph.value(unpack->outputs[0]).type.dtype, DType::kBF16);
 }
 
+TEST(QuantizedWeights, UnpackToTheTypeThatTheyWereQuantizedFrom) {
+  const BoundInput input{"x", {DType::kBF16, {4, 16}}};
+  const program_test::Network network = Simple([](Layers& l) {
+    return Chain({l.Linear(16, 32), l.Linear(32, 8)});
+  });
+  const OperatorGraph graph =
+      TraceProgram(
+          FakeProgram("net", {input}, network), {input},
+          {.run = {.precision = Precision::kBf16},
+           .loop = {.quantize = ParseQuantize("--quantize", "nf4,from=fp16")}})
+          .graph;
+  const auto unpack = std::ranges::find(graph.nodes(), kUnpack, &Node::target);
+  ASSERT_NE(unpack, graph.nodes().end());
+  EXPECT_EQ(graph.value(unpack->outputs[0]).type.dtype, DType::kF16);
+  const Node& cast = *std::next(unpack);
+  EXPECT_EQ(cast.target, "to");
+  EXPECT_EQ(graph.value(cast.outputs[0]).type.dtype, DType::kBF16);
+  EXPECT_EQ(DeathOf(graph, unpack->outputs[0]),
+            std::distance(graph.nodes().begin(), std::next(unpack)));
+}
+
 TEST(QuantizedWeights, MultiplyPackedWordsOrIntegers) {
   EXPECT_THAT(TargetsOf(TraceQuantized("gptq:4", Mode::kInference)),
               ElementsAre("gptq::quant_matmul", "add_", "relu", "linear"));
@@ -166,6 +187,37 @@ TEST(QuantizedWeights, KeepTheirInputInOldVersionsAlone) {
         TensorRole::kSaved);
   };
   EXPECT_EQ(saved("nf4,keep-input") - saved("nf4"), 4 * 32 * 4);
+}
+
+/// Bytes of the last step's saved tensors that are there when the next begins.
+std::int64_t HeldFromStepToStep(const std::string& format,
+                                bool loss_in_function) {
+  const BoundInput input{"x", {DType::kF32, {4, 16}}};
+  const program_test::Network network = Simple([](Layers& l) {
+    return Chain({l.Linear(16, 32), l.Linear(32, 64), l.Linear(64, 8)});
+  });
+  const TrainingLoop loop{.loss_in_function = loss_in_function,
+                          .lora = {.rank = 2, .targets = "linear0"},
+                          .quantize = ParseQuantize("--quantize", format)};
+  const OperatorGraph graph =
+      TraceProgram(FakeProgram("net", {input}, network), {input},
+                   {.run = {.mode = Mode::kTraining}, .loop = loop})
+          .graph;
+  std::int64_t held = 0;
+  for (const MemoryEvent& event : graph.events()) {
+    const Storage& storage = graph.storage(event.storage);
+    if (event.node != kNone || storage.role != TensorRole::kSaved) continue;
+    held += event.kind == MemoryEvent::Kind::kAllocate ? storage.bytes
+                                                       : -storage.bytes;
+  }
+  return held;
+}
+
+TEST(QuantizedWeights, HoldTheirInputAsLongAsTheLoopHoldsItsLoss) {
+  constexpr std::int64_t kLoss = 4;
+  EXPECT_EQ(HeldFromStepToStep("nf4,keep-input", false),
+            HeldFromStepToStep("nf4", false) + 4 * 32 * 4 + kLoss);
+  EXPECT_EQ(HeldFromStepToStep("nf4,keep-input", true), 0);
 }
 
 /// Bytes of the tensors of a matrix [rows, columns], largest first.

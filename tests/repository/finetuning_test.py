@@ -104,7 +104,7 @@ class Commands(unittest.TestCase):
         litgpt = run_of({**QLORA, "source": "litgpt", "quantization": "bnb.nf4-dq",
                          "method": "lora"})
         self.assertEqual(litgpt.method, "qlora")
-        self.assert_asked(litgpt, "nf4,double,keep-input,skip=^$", "type=bf16",
+        self.assert_asked(litgpt, "nf4,double,keep-input,from=fp16,skip=^$", "type=bf16",
                           "--kernels chunked-cross-entropy:4", "--accumulate 2")
 
     def test_shards_trained_weights_in_32_bits_under_autocast(self):
