@@ -21,7 +21,7 @@
 //
 // Not computed again:
 //   products, random numbers and other operators without a loop
-//   what a backward operator that is no loop reads from memory
+//   what a backward operator that is no loop, or the caller, reads from memory
 //   results of less than a quarter of their operands: sums
 //   the second of two loops over one tensor with another kernel between them
 //   the 101st loop of a chain of loops
@@ -75,12 +75,14 @@ class Partitioner {
     return At(from).traits.is_fusible && At(to).traits.is_fusible;
   }
 
-  /// A backward operator reads it, or a view of it, from memory.
+  /// A backward operator or the caller, which torch.fx has as an operator after
+  /// all others, reads it, or a view of it, from memory.
   bool IsReadBackward(Place place) const {
     if (At(place).traits.is_view) return false;
     std::set<Place> open = {place};
     while (!open.empty()) {
       const Place current = open.extract(open.begin()).value();
+      if (At(current).is_result) return true;
       for (const Place user : At(current).users) {
         if (!At(user).in_forward && !IsFusible(current, user)) return true;
         if (At(user).traits.is_view) open.insert(user);
@@ -121,10 +123,10 @@ class Partitioner {
     const int distance = std::max(std::min(node.distance, kMostDistance), 1);
     const double cost = std::floor(static_cast<double>(node.bytes) *
                                    std::pow(kDistanceFactor, distance));
-    const bool is_written =
-        node.is_source || !std::ranges::all_of(node.users, [&](Place user) {
-          return IsFusible(place, user);
-        });
+    const bool is_written = node.is_source || node.is_result ||
+                            !std::ranges::all_of(node.users, [&](Place user) {
+                              return IsFusible(place, user);
+                            });
     return is_written ? cost : 2 * cost;
   }
 
