@@ -19,8 +19,6 @@
 namespace foretell::runtime {
 namespace {
 
-constexpr int kFar = 1'000'000'000;
-
 /// In addition to those of elements.
 constexpr auto kRecomputableKinds =
     std::to_array<OpKind>({OpKind::kReduce, OpKind::kView, OpKind::kCopy,
@@ -112,10 +110,13 @@ class JointWriter {
   void AddSources() {
     for (ValueId id = 0; id < std::ssize(graph_.values()); ++id) {
       const Value& value = graph_.value(id);
-      if (value.producer != kNone) continue;
+      const TensorRole role = graph_.storage(value.storage).role;
+      if (value.producer != kNone || role == TensorRole::kOptimizerState) {
+        continue;
+      }
       JointNode source{.value = id, .bytes = value.type.Bytes()};
       source.is_source = true;
-      source.is_static = IsSourceRole(graph_.storage(value.storage).role);
+      source.is_static = IsSourceRole(role);
       Add(std::move(source), id);
     }
   }
@@ -151,7 +152,7 @@ class JointWriter {
           joint_.place_of[IndexOf(node.inputs.front())];
       return;
     }
-    JointNode made{.node = id, .traits = TraitsOf(node)};
+    JointNode made{.node = id, .macs = node.macs, .traits = TraitsOf(node)};
     const bool is_first = node.phase == Phase::kBackward && !has_begun_;
     has_begun_ = has_begun_ || is_first;
     made.in_backward = is_first;

@@ -27,6 +27,7 @@ constexpr RuntimeSpec kCompiled = {.runtime = Runtime::kCompile};
 constexpr double kTolerance = 1e-3;
 constexpr double kTolerableCount = 0.1;
 /// Of the steps; tests/golden/compile/README.md names the others.
+constexpr double kLeastShareOfBytes = 0.95;
 constexpr double kLeastShare = 0.9;
 
 using Row = std::vector<std::string>;
@@ -55,12 +56,12 @@ OperatorGraph StepOf(const std::string& network, Mode mode) {
       .graph;
 }
 
-std::int64_t SavedBytes(const std::string& network) {
+std::int64_t SavedBytes(const std::string& network, double budget) {
   const runtime::JointGraph joint = runtime::MakeJointGraph(
       runtime::Decompose(runtime::ExposeSaved(StepOf(network, Mode::kTraining)),
                          kCompiled, runtime::kFusedScatters));
   std::int64_t bytes = 0;
-  for (const std::int32_t place : runtime::SavedTensors(joint, 1)) {
+  for (const std::int32_t place : runtime::SavedTensors(joint, budget)) {
     const runtime::JointNode& node =
         joint.nodes[static_cast<std::size_t>(place)];
     if (!node.is_source) bytes += node.bytes;
@@ -92,12 +93,19 @@ double Error(double actual, double expected) {
 TEST(CompiledZoo, KeepsWhatAotAutogradKeeps) {
   const std::vector<Row> rows = RowsOf("saved_bytes.csv");
   ASSERT_FALSE(rows.empty());
+  std::string others;
+  std::size_t close = 0;
   for (const Row& row : rows) {
-    const double expected = std::stod(row[1]);
-    EXPECT_NEAR(static_cast<double>(SavedBytes(row[0])), expected,
-                kTolerance * expected)
-        << row[0];
+    const std::int64_t bytes = SavedBytes(row[0], std::stod(row[1]));
+    if (Error(static_cast<double>(bytes), std::stod(row[2])) <= kTolerance) {
+      ++close;
+    } else {
+      others += row[0] + ":" + row[1] + " ";
+    }
   }
+  EXPECT_GE(static_cast<double>(close),
+            kLeastShareOfBytes * static_cast<double>(rows.size()))
+      << others;
 }
 
 TEST(CompiledZoo, HasTheKernelsOfInductorsScheduler) {

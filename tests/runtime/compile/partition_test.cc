@@ -62,6 +62,13 @@ TEST(MinCut, CutsTheCheapestEdges) {
   EXPECT_EQ(side, (std::vector<bool>{true, true, false, false}));
 }
 
+TEST(MinCut, LeavesWhatLeadsNowhereWithTheSource) {
+  // 0 → 1 → 2 of 1 each: the later edge. 3 has no way to the sink.
+  const std::vector<bool> side =
+      SourceSide(4, {{0, 1, 1}, {1, 2, 1}, {0, 3, 0}}, 0, 2);
+  EXPECT_EQ(side, (std::vector<bool>{true, true, false, true}));
+}
+
 TEST(MinCut, RefusesAnUnlimitedPath) {
   EXPECT_THROW(SourceSide(2, {{0, 1, kUnlimited}}, 0, 1), Error);
 }
