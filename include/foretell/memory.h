@@ -23,9 +23,16 @@ inline constexpr std::int64_t kUnlimitedBytes =
 /// The CUDA streams on which a step allocates. The allocator gives a cached
 /// block only to the stream that its segment was taken for. FSDP gathers
 /// parameters and scatters gradients on streams of their own, and FSDP 1
-/// converts shards on another.
-enum class Stream : std::uint8_t { kCompute, kConvert, kGather, kScatter };
-inline constexpr int kNumStreams = static_cast<int>(Stream::kScatter) + 1;
+/// converts shards on another. kRecord: the stream on which CUDA graphs are
+/// recorded, with their private pool, of which no segment is given back.
+enum class Stream : std::uint8_t {
+  kCompute,
+  kConvert,
+  kGather,
+  kScatter,
+  kRecord
+};
+inline constexpr int kNumStreams = static_cast<int>(Stream::kRecord) + 1;
 
 /// Where ONNX Runtime puts an allocation; every other allocator ignores it.
 enum class AllocationPlace : std::uint8_t {

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Tables of tests/golden/compile, from the rows of kernel_oracle.py.
 
-    kernel_oracle.py training/* inference/* | write_compile_golden.py FOLDER
+    { kernel_oracle.py training/* inference/*
+      partition_oracle.py --budget 0.5 training/*; } | write_compile_golden.py FOLDER
 
-A row's file is MODE/NETWORK. Steps that could not be scheduled are reported and
-left out.
+Rows of partition_oracle.py have a budget. A row's file is MODE/NETWORK. Steps
+that could not be scheduled or divided are reported and left out.
 """
 
 import csv
@@ -22,14 +23,15 @@ def main():
         if "error" in row:
             print(f"{network}, {mode}: {row['error']}", file=sys.stderr)
             continue
+        if "budget" in row:
+            saved.append([network, f"{row['budget']:g}", row["bytes"]])
+            continue
         passes = {name: sum(kinds.values())
                   for name, kinds in row["kernels"].items()}
         counts.append([network, mode,
                        passes.get("forward", passes.get("inference")),
                        passes.get("backward", 0)])
-        if mode == "training":
-            saved.append([network, row["bytes"]])
-    _write(folder / "saved_bytes.csv", ["network", "bytes"], saved)
+    _write(folder / "saved_bytes.csv", ["network", "budget", "bytes"], saved)
     _write(folder / "kernel_counts.csv",
            ["network", "mode", "forward", "backward"], counts)
 

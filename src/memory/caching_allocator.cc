@@ -143,7 +143,7 @@ void CachingAllocator::ReleaseCachedSegments(Pool& pool) {
   for (Pool::iterator it = pool.begin(); it != pool.end();) {
     const BlockId id = std::get<BlockId>(*it);
     const bool whole_segment = at(id).previous < 0 && at(id).next < 0;
-    if (!whole_segment) {
+    if (!whole_segment || at(id).stream == Stream::kRecord) {
       ++it;
       continue;
     }

@@ -159,8 +159,11 @@ bool ExpandableAllocator::Map(BlockId id, std::int64_t bytes) {
 
 void ExpandableAllocator::UnmapFreePages() {
   std::vector<BlockId> free;
-  for (const Pool& pool : pools_) {
-    for (const auto& entry : pool.free) free.push_back(std::get<2>(entry));
+  for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
+    if (pool / 2 == static_cast<std::size_t>(Stream::kRecord)) continue;
+    for (const auto& entry : pools_[pool].free) {
+      free.push_back(std::get<2>(entry));
+    }
   }
   for (const BlockId id : free) UnmapPages(id);
 }

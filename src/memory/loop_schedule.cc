@@ -134,8 +134,12 @@ class LoopMaker {
     network.trains |= Trains(graph);
   }
 
+  /// A replay of CUDA graphs asks for no memory.
   void Add(ScheduledEvent event, std::int64_t id) {
     event.allocation.id = id;
+    if (is_replay_ && event.allocation.stream == Stream::kRecord) {
+      event.allocation.bytes = 0;
+    }
     event.pass = pass_;
     result_.push_back(event);
   }
@@ -207,6 +211,8 @@ class LoopMaker {
 
   void AddPass(const OperatorGraph& graph, Network& network) {
     const Step& step = steps_.at(&graph);
+    is_replay_ =
+        graph.info().runtime.cuda_graphs && !recorded_.insert(&graph).second;
     for (const Leaving leaving : {Leaving::kGradient, Leaving::kResult}) {
       if (step.frees.contains(leaving)) continue;
       FreeAll(network.left[leaving], pass_ - 1, kNone);
@@ -257,6 +263,8 @@ class LoopMaker {
   std::map<const OperatorGraph*, Step> steps_;
   std::map<int, Network> networks_;
   std::set<bool> threads_;  ///< That have used cuBLAS: autograd's is true.
+  std::set<const OperatorGraph*> recorded_;  ///< As CUDA graphs.
+  bool is_replay_ = false;                   ///< The pass.
   std::size_t pass_ = 0;
   std::vector<ScheduledEvent> result_;
 };

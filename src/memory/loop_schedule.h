@@ -24,6 +24,13 @@ std::size_t FirstCounted(const PassSequence& passes);
 /// first use. What a pass leaves is freed where the next one of the network
 /// frees such memory, else before that pass begins.
 ///
+/// Passes of recorded CUDA graphs allocate in their pool (Stream::kRecord)
+/// once. That first run is the warm-up of torch/_inductor/cudagraph_trees.py;
+/// the recording finds its blocks again, and replays ask for nothing, as
+/// PyTorch counts them. Measured on five training steps on an H200, the
+/// recording took no more in three, 12 and 242 MiB of 3.5 to 5 GiB in two
+/// (datasets/labels/h200-sxm-141gb/compile.jsonl.gz).
+///
 /// A training graph's own record of a first step has no operators, hence none
 /// of their workspaces; which segments a process holds depends on them, as on
 /// cuBLAS's workspace, which the second step finds there. Further steps of one

@@ -59,8 +59,9 @@ class ScheduleMaker {
 
   std::vector<ScheduledEvent> Make() {
     AddEvents(TakeEventsOf(kNone), Stream::kCompute);
-    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
-      AddNode(static_cast<NodeId>(i), TakeEventsOf(static_cast<NodeId>(i)));
+    for (NodeId id = 0; std::cmp_less(id, graph_.nodes().size()); ++id) {
+      AddNode(id, TakeEventsOf(id));
+      if (IsRecorded(id) && EndsPhase(id)) FreeCublasWorkspace(id);
     }
     return std::move(schedule_);
   }
@@ -76,8 +77,23 @@ class ScheduleMaker {
     return rest.first(count);
   }
 
+  /// A replay of a CUDA graph runs it: all but the optimizer.
+  bool IsRecorded(NodeId id) const {
+    return graph_.info().runtime.cuda_graphs &&
+           graph_.node(id).phase != Phase::kOptimizer;
+  }
+
+  bool EndsPhase(NodeId id) const {
+    return std::cmp_equal(id + 1, graph_.nodes().size()) ||
+           graph_.node(id + 1).phase != graph_.node(id).phase;
+  }
+
+  Stream StreamIn(NodeId id) const {
+    return IsRecorded(id) ? Stream::kRecord : StreamOf(graph_.node(id));
+  }
+
   void AddNode(NodeId id, std::span<const MemoryEvent> events) {
-    const Stream stream = StreamOf(graph_.node(id));
+    const Stream stream = StreamIn(id);
     if (!options_.with_workspaces) return AddEvents(events, stream);
     AddCublasWorkspace(id);
     const std::vector<WorkspaceBlock> blocks = WorkspaceBlocks(
@@ -113,8 +129,18 @@ class ScheduleMaker {
   /// Before the first product of each thread.
   void AddCublasWorkspace(NodeId id) {
     if (id != first_products_.main && id != first_products_.autograds) return;
+    cublas_workspace_id_ = next_workspace_id_;
     AddWorkspace(Kind::kAllocate, next_workspace_id_++,
                  options_.device.cublas_workspace_bytes, id);
+  }
+
+  /// Each recording has a workspace of its own (clear_cublas_manager in
+  /// torch/_inductor/cudagraph_trees.py).
+  void FreeCublasWorkspace(NodeId id) {
+    if (cublas_workspace_id_ == kNone) return;
+    AddWorkspace(Kind::kFree, cublas_workspace_id_,
+                 options_.device.cublas_workspace_bytes, id);
+    cublas_workspace_id_ = kNone;
   }
 
   /// How many of the events are over when the pass that makes `output` begins:
@@ -151,14 +177,21 @@ class ScheduleMaker {
   void AddWorkspace(Kind kind, std::int64_t id, std::int64_t bytes,
                     NodeId node) {
     schedule_.push_back(
-        {.allocation = {kind, id, bytes}, .node = node, .graph = &graph_});
+        {.allocation = {.kind = kind,
+                        .id = id,
+                        .bytes = bytes,
+                        .stream = IsRecorded(node) ? Stream::kRecord
+                                                   : Stream::kCompute},
+         .node = node,
+         .graph = &graph_});
   }
 
   const OperatorGraph& graph_;
   const MemoryOptions& options_;
   std::size_t next_event_ = 0;
   std::int64_t next_workspace_id_;
-  FirstProducts first_products_;  ///< None: no workspace of cuBLAS.
+  std::int64_t cublas_workspace_id_ = kNone;  ///< Of the open recording.
+  FirstProducts first_products_;              ///< None: no workspace of cuBLAS.
   std::vector<ScheduledEvent> schedule_;
 };
 

@@ -78,6 +78,7 @@ Snapshot SnapshotAfter(const std::vector<ScheduledEvent>& schedule,
     const ScheduledEvent& event = schedule[i];
     const bool born = event.IsBirth();
     if (event.allocation.place == AllocationPlace::kPlan) continue;
+    if (born && event.allocation.bytes == 0) continue;
     if (event.storage == kNone) {
       snapshot.workspace +=
           born ? event.allocation.bytes : -event.allocation.bytes;

@@ -55,6 +55,15 @@ TEST(CachingAllocator, KeepsTheSegmentsOfStreamsApart) {
             24 * kMiB);
 }
 
+TEST(CachingAllocator, NeverGivesBackThePoolOfCudaGraphs) {
+  AllocationEvent recorded = Take(0, 24 * kMiB);
+  recorded.stream = Stream::kRecord;
+  const AllocatorReplay replay = SimulateCachingAllocator(
+      std::vector<AllocationEvent>{recorded, Give(0), Take(1, 24 * kMiB)},
+      {.device_limit_bytes = 40 * kMiB});
+  EXPECT_TRUE(replay.out_of_memory.has_value());
+}
+
 TEST(CachingAllocator, LetsADroppedBlockServeNothingBeforeItIsFreed) {
   const AllocationEvent drop = {Kind::kDrop, 0};
   const AllocatorState dropped = LastState({Take(0, 24 * kMiB), drop});

@@ -66,6 +66,24 @@ TEST(LoopSchedule, TakesTheFirstStepWithItsWorkspacesBeforeTheGraphsOwn) {
             " +x +w +cublas* +y* +cublas* +g* +m* +t* -t* -g* +y -y +g +t -t");
 }
 
+TEST(LoopSchedule, RecordsAllButTheOptimizerAndReplaysWithoutMemory) {
+  std::string text = kTraining;
+  text.replace(text.find(" optimizer="), 1,
+               " runtime=\"compile,reduce-overhead\" ");
+  const OperatorGraph graph = ParseGraph(text);
+  std::string recorded;
+  for (const ScheduledEvent& event : MakeSchedule(graph, Options())) {
+    if (event.node == kNone || !event.IsBirth()) continue;
+    const bool is_pool = event.allocation.stream == Stream::kRecord;
+    EXPECT_EQ(is_pool, graph.node(event.node).phase != Phase::kOptimizer);
+    if (!is_pool) continue;
+    EXPECT_EQ(event.allocation.bytes > 0, event.pass == 0);
+    recorded += event.storage == kNone ? " cublas" : " tensor";
+  }
+  EXPECT_EQ(recorded,
+            " cublas tensor cublas tensor cublas tensor cublas tensor");
+}
+
 TEST(LoopSchedule, OfInferenceLeavesItsWorkspaceAndNoResult) {
   EXPECT_EQ(
       Events("graph \"i\"\n%x = input f32[4,4]\n%y = relu(%x) : f32[4,4]\n"

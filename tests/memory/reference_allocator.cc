@@ -105,7 +105,8 @@ bool ReferenceAllocator::AddSegment(std::int64_t bytes, Stream stream,
 
 void ReferenceAllocator::DropFreeSegments() {
   std::erase_if(segments_, [](const Segment& segment) {
-    return segment.chunks.size() == 1 && !segment.chunks.front().owner;
+    return segment.stream != Stream::kRecord && segment.chunks.size() == 1 &&
+           !segment.chunks.front().owner;
   });
 }
 

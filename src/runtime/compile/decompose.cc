@@ -4,12 +4,14 @@
 #include <array>
 #include <compare>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "src/graph/attributes.h"
 #include "src/graph/convolution.h"
+#include "src/graph/kind_sets.h"
 #include "src/graph/recurrent_layer.h"
 #include "src/runtime/compile/decompose_losses.h"
 #include "src/runtime/compile/decompose_norms.h"
@@ -22,11 +24,11 @@
 //   norms, softmaxes     sums along rows and operators element by element
 //   negative likelihood  a gather and sums; backward, no probability is read
 //   x.add_(y)            x1 = x.add(y): later readers of x read x1
-//   conv2d with a bias   conv2d and an addition, which fuses with what follows
 //   mean of images       adaptive pooling to one element is a sum
 //   zeros_like(x)        a constant, which reads nothing of x; expand_as and
 //                        type_as read only what they look at or convert
 //   x.to(its own type)   x (remove_noop_ops, fx_passes/post_grad.py)
+//   tril, triu           a comparison of numbers of rows and columns
 //   dropout              random numbers, which are made again in the backward
 //                        pass, and a product
 //   composites           the operators that the trace saw inside; attention
@@ -37,8 +39,6 @@
 
 namespace foretell::runtime {
 namespace {
-
-constexpr std::size_t kBias = 2;
 
 /// Their second operand gives a shape or a type.
 constexpr auto kWithModel = std::to_array<std::string_view>(
@@ -100,8 +100,8 @@ class Decomposer {
         DecomposeLoss(emitter_, node, fuses_scatters_)) {
       return;
     }
-    if (AddBiased(node) || AddBiasGradient(node) || AddMean(node) ||
-        AddDropout(node)) {
+    if (AddFill(node) || AddTriangle(node) || AddCopiedRows(node)) return;
+    if (AddBiasGradient(node) || AddMean(node) || AddDropout(node)) {
       return;
     }
     if (AddPool(node) || AddPoolBackward(node) || AddReluBackward(node) ||
@@ -115,9 +115,13 @@ class Decomposer {
     emitter_.Copy(node, true);
   }
 
-  /// No result shares a storage, and there are no calls.
+  /// No result shares a storage, but by a choice of LibTorch's where to write,
+  /// and there are no calls.
   bool IsPlain(const Node& node) const {
     if (node.outputs.empty() || !node.calls.empty()) return false;
+    if (IsElementwiseKind(node.kind) && !node.target.ends_with('_')) {
+      return true;
+    }
     return std::ranges::none_of(node.outputs, [&](ValueId output) {
       return std::ranges::any_of(node.inputs, [&](ValueId input) {
         return SharesStorage(graph_, input, output);
@@ -126,9 +130,10 @@ class Decomposer {
   }
 
   void AddCalls(const Node& node) {
-    for (const Node& call : node.calls) {
-      EmitUnmade(call);
-      Add(call);
+    for (std::size_t i = 0; i < node.calls.size(); ++i) {
+      if (AddZeroRows(node.calls, i)) continue;
+      EmitUnmade(node.calls[i]);
+      Add(node.calls[i]);
     }
     for (const ValueId id : node.outputs) {
       if (emitter_.Now(id) == kNone) SetKept(node, id);
@@ -137,6 +142,20 @@ class Decomposer {
     for (const ValueId id : node.outputs) {
       if (emitter_.Now(id) == kNone) return emitter_.Copy(node, false);
     }
+  }
+
+  /// _safe_softmax writes zeros into rows that are masked as a whole: a tensor
+  /// of its result's size, where LibTorch takes a scalar.
+  bool AddZeroRows(std::span<const Node> calls, std::size_t i) {
+    if (i == 0 || i + 1 == calls.size() || calls[i - 1].target != "all" ||
+        calls[i].target != "scalar_tensor" || calls[i + 1].target != "where") {
+      return false;
+    }
+    emitter_.Set(
+        calls[i].outputs[0],
+        emitter_.Emit("full", {}, graph_.value(calls[i + 1].outputs[0]).type,
+                      calls[i].attributes));
+    return true;
   }
 
   /// A result that the backward pass reads is that of a call in its storage.
@@ -153,6 +172,7 @@ class Decomposer {
 
   /// Operands of a call that no call made: allocated there.
   void EmitUnmade(const Node& call) {
+    if (IsFilled(call)) return;
     for (const ValueId id : call.inputs) {
       if (emitter_.Now(id) != kNone) continue;
       emitter_.Set(id, emitter_.Emit("empty", {}, graph_.value(id).type));
@@ -221,18 +241,73 @@ class Decomposer {
     emitter_.Set(target, emitter_.Now(node.outputs.front()));
   }
 
-  bool AddBiased(const Node& node) {
-    if (!IsForwardConvolution(node.kind) || node.inputs.size() <= kBias) {
+  bool IsFilled(const Node& node) const {
+    return node.target == "fill_" && node.inputs.size() == 1 &&
+           IsInPlace(graph_, node) && !MustUpdate(graph_, node.inputs[0]);
+  }
+
+  /// Reads nothing of what was there.
+  bool AddFill(const Node& node) {
+    if (!IsFilled(node)) return false;
+    const ValueId id = node.outputs[0];
+    emitter_.Set(
+        id, emitter_.Emit("full", {}, graph_.value(id).type, node.attributes));
+    emitter_.Set(node.inputs[0], emitter_.Now(id));
+    return true;
+  }
+
+  /// A comparison of the numbers of columns and rows says what stays.
+  bool AddTriangle(const Node& node) {
+    if (node.target != "tril" && node.target != "triu") return false;
+    const TensorType& type = graph_.value(node.outputs[0]).type;
+    const std::int64_t width = type.shape.back();
+    const std::int64_t height = type.shape[type.shape.size() - 2];
+    const ValueId difference = emitter_.Emit(
+        "sub",
+        {Numbers(width, {1, width}, -2), Numbers(height, {height, 1}, -1)},
+        {DType::kI64, {height, width}});
+    const ValueId stays =
+        emitter_.Emit(node.target == "tril" ? "le" : "ge", {difference},
+                      {DType::kBool, {height, width}}, node.attributes);
+    const bool is_mask = type.dtype == DType::kBool;
+    emitter_.Set(node.outputs[0],
+                 emitter_.Emit(is_mask ? "logical_and" : "where",
+                               {stays, emitter_.Now(node.inputs[0])}, type));
+    return true;
+  }
+
+  /// 0, 1, … as a tensor of two dimensions, of which `dim` is new.
+  ValueId Numbers(std::int64_t count, Shape shape, std::int64_t dim) {
+    const ValueId numbers =
+        emitter_.Emit("arange", {}, {DType::kI64, {count}},
+                      {{"start", std::int64_t{0}}, {"end", count}});
+    return emitter_.View(numbers, {DType::kI64, std::move(shape)}, "unsqueeze",
+                         {{"dim", dim}});
+  }
+
+  /// A linear layer that copied its operand to see rows: the copy is a tensor
+  /// of its own, and the bias an addition.
+  bool AddCopiedRows(const Node& node) {
+    if (node.kind != OpKind::kLinear || node.phase != Phase::kForward ||
+        node.outputs.size() != 2 || node.inputs.size() < 2) {
       return false;
     }
+    const ValueId copy = emitter_.Clone(emitter_.Now(node.inputs[0]), false);
+    const ValueId rows =
+        emitter_.View(copy, graph_.value(node.outputs[1]).type);
+    emitter_.Set(node.outputs[1], rows);
     const TensorType& type = graph_.value(node.outputs[0]).type;
-    const ValueId product = emitter_.Emit(
-        node.target,
-        {emitter_.Now(node.inputs[0]), emitter_.Now(node.inputs[1])}, type,
-        node.attributes);
-    emitter_.Set(node.outputs[0],
-                 emitter_.Emit(
-                     "add", {product, emitter_.Now(node.inputs[kBias])}, type));
+    const TensorType product_type = {
+        type.dtype, {emitter_.TypeOf(rows).shape[0], type.shape.back()}};
+    ValueId product =
+        emitter_.Emit(node.target, {rows, emitter_.Now(node.inputs[1])},
+                      product_type, node.attributes);
+    product = emitter_.View(product, type);
+    if (node.inputs.size() > 2) {
+      product =
+          emitter_.Emit("add", {product, emitter_.Now(node.inputs[2])}, type);
+    }
+    emitter_.Set(node.outputs[0], product);
     return true;
   }
 

@@ -73,7 +73,10 @@ class ImageCopier {
   void CopyResults() {
     for (const ValueId id : graph_.outputs()) {
       const NodeId producer = graph_.value(id).producer;
-      if (producer == kNone || !IsOnImages(graph_.node(producer))) continue;
+      if (producer == kNone || !IsOnImages(graph_.node(producer)) ||
+          graph_.node(producer).inputs.size() > kOperands) {
+        continue;  // Adding a bias is element by element.
+      }
       emitter_.Begin(graph_.node(producer));
       emitter_.Set(id, emitter_.Clone(emitter_.Now(id), false));
     }

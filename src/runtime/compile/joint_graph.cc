@@ -19,8 +19,6 @@
 namespace foretell::runtime {
 namespace {
 
-constexpr int kFar = 1'000'000'000;
-
 /// In addition to those of elements.
 constexpr auto kRecomputableKinds =
     std::to_array<OpKind>({OpKind::kReduce, OpKind::kView, OpKind::kCopy,
@@ -29,6 +27,10 @@ constexpr auto kRecomputableKinds =
 /// Of kinds whose other operators stay.
 constexpr auto kRecomputableTargets =
     std::to_array<std::string_view>({"index", "gather", "argmax", "arange"});
+
+/// Return their operand where there is nothing to do.
+constexpr auto kNothingTargets =
+    std::to_array<std::string_view>({"to", "contiguous", "detach", "alias"});
 
 bool HasKind(std::span<const OpKind> kinds, OpKind kind) {
   return std::ranges::find(kinds, kind) != kinds.end();
@@ -108,10 +110,13 @@ class JointWriter {
   void AddSources() {
     for (ValueId id = 0; id < std::ssize(graph_.values()); ++id) {
       const Value& value = graph_.value(id);
-      if (value.producer != kNone) continue;
+      const TensorRole role = graph_.storage(value.storage).role;
+      if (value.producer != kNone || role == TensorRole::kOptimizerState) {
+        continue;
+      }
       JointNode source{.value = id, .bytes = value.type.Bytes()};
       source.is_source = true;
-      source.is_static = IsSourceRole(graph_.storage(value.storage).role);
+      source.is_static = IsSourceRole(role);
       Add(std::move(source), id);
     }
   }
@@ -127,9 +132,27 @@ class JointWriter {
     return place;
   }
 
+  /// The operand itself: casts to the type that it has, copies into the order
+  /// that it has.
+  bool IsNothing(const Node& node) const {
+    if (node.outputs.size() != 1 || node.inputs.size() != 1 ||
+        std::ranges::find(kNothingTargets, node.target) ==
+            kNothingTargets.end()) {
+      return false;
+    }
+    const Value& result = graph_.value(node.outputs.front());
+    const Value& operand = graph_.value(node.inputs.front());
+    return result.storage == operand.storage && result.type == operand.type;
+  }
+
   void AddNode(NodeId id) {
     const Node& node = graph_.node(id);
-    JointNode made{.node = id, .traits = TraitsOf(node)};
+    if (IsNothing(node)) {
+      joint_.place_of[IndexOf(node.outputs.front())] =
+          joint_.place_of[IndexOf(node.inputs.front())];
+      return;
+    }
+    JointNode made{.node = id, .macs = node.macs, .traits = TraitsOf(node)};
     const bool is_first = node.phase == Phase::kBackward && !has_begun_;
     has_begun_ = has_begun_ || is_first;
     made.in_backward = is_first;
@@ -174,22 +197,40 @@ class JointWriter {
     const auto same = std::ranges::find_if(candidates, [&](std::int32_t place) {
       const JointNode& other = joint_.nodes[IndexOf(place)];
       return !other.in_backward && !other.is_item &&
-             IsSame(graph_.node(other.node), node);
+             HashesAlike(graph_.node(other.node), node);
     });
-    return same == candidates.end() ? kNone : *same;
+    if (same == candidates.end()) return kNone;
+    return IsSame(graph_.node(joint_.nodes[IndexOf(*same)].node), node) ? *same
+                                                                        : kNone;
   }
 
-  bool IsSame(const Node& earlier, const Node& node) const {
+  /// fx_graph_cse knows the first operator of each hash, and in Python -1 has
+  /// the hash of -2: unsqueeze(x, -1) after unsqueeze(x, -2) is never found.
+  bool HashesAlike(const Node& earlier, const Node& node) const {
+    const auto hash = [](const Attribute& attribute) {
+      return attribute == Attribute(std::int64_t{-1})
+                 ? Attribute(std::int64_t{-2})
+                 : attribute;
+    };
+    const auto hash_alike = [&](const auto& a, const auto& b) {
+      return a.first == b.first && hash(a.second) == hash(b.second);
+    };
     const auto place_of = [this](ValueId id) {
       return joint_.place_of[IndexOf(id)];
     };
-    const auto type_of = [this](ValueId id) { return graph_.value(id).type; };
     return earlier.target == node.target &&
-           earlier.attributes == node.attributes &&
-           std::ranges::equal(earlier.outputs, node.outputs, {}, type_of,
-                              type_of) &&
+           std::ranges::equal(earlier.attributes, node.attributes,
+                              hash_alike) &&
            std::ranges::equal(earlier.inputs, node.inputs, {}, place_of,
                               place_of);
+  }
+
+  /// Of operators that hash alike.
+  bool IsSame(const Node& earlier, const Node& node) const {
+    const auto type_of = [this](ValueId id) { return graph_.value(id).type; };
+    return earlier.attributes == node.attributes &&
+           std::ranges::equal(earlier.outputs, node.outputs, {}, type_of,
+                              type_of);
   }
 
   void AddItems(NodeId id, std::int32_t tuple) {

@@ -7,6 +7,9 @@
 
 namespace foretell::runtime {
 
+/// JointNode::distance of what the backward pass does not need.
+inline constexpr int kFar = 1'000'000'000;
+
 /// What the partition may do with a tensor of the joint graph.
 struct JointTraits {
   bool is_fusible = false;       ///< Inductor computes it in a loop.
@@ -23,6 +26,7 @@ struct JointNode {
   NodeId node = kNone;    ///< Of the step; kNone: a source.
   ValueId value = kNone;  ///< kNone: several results.
   std::int64_t bytes = 0;
+  std::int64_t macs = 0;
   JointTraits traits = {};
   std::vector<std::int32_t> inputs = {};  ///< Places in the joint graph.
   std::vector<std::int32_t> users = {};

@@ -12,8 +12,8 @@
 #include "foretell/error.h"
 
 // The maximum flow is Boost's (Boykov and Kolmogorov). Of the minimum cuts, the
-// one nearest to the source is taken, which is the one that
-// networkx.minimum_cut returns to PyTorch's partition.
+// one nearest to the sink is taken, which is the one that networkx.minimum_cut
+// returns to PyTorch's partition: what leads nowhere is not cut.
 
 namespace foretell::runtime {
 namespace {
@@ -50,23 +50,25 @@ FlowGraph NetworkOf(std::int32_t vertices, const std::vector<FlowEdge>& edges) {
   return graph;
 }
 
-std::vector<bool> Reached(const FlowGraph& graph, std::size_t source) {
+/// Whether no residual capacity leads to the sink, by vertex.
+std::vector<bool> CutOff(const FlowGraph& graph, std::size_t sink) {
   const auto residual = boost::get(boost::edge_residual_capacity, graph);
-  std::vector<bool> reached(boost::num_vertices(graph), false);
-  std::vector<std::size_t> open = {source};
-  reached[source] = true;
+  const auto reverse = boost::get(boost::edge_reverse, graph);
+  std::vector<bool> is_cut_off(boost::num_vertices(graph), true);
+  std::vector<std::size_t> open = {sink};
+  is_cut_off[sink] = false;
   while (!open.empty()) {
     const std::size_t vertex = open.back();
     open.pop_back();
     const auto [begin, end] = boost::out_edges(vertex, graph);
     for (auto edge = begin; edge != end; ++edge) {
-      const std::size_t next = boost::target(*edge, graph);
-      if (reached[next] || residual[*edge] <= 0) continue;
-      reached[next] = true;
-      open.push_back(next);
+      const std::size_t before = boost::target(*edge, graph);
+      if (!is_cut_off[before] || residual[reverse[*edge]] <= 0) continue;
+      is_cut_off[before] = false;
+      open.push_back(before);
     }
   }
-  return reached;
+  return is_cut_off;
 }
 
 }  // namespace
@@ -81,7 +83,7 @@ std::vector<bool> SourceSide(std::int32_t vertices,
     throw Error(ErrorCode::kInternal,
                 "every cut of the joint graph has an unlimited edge");
   }
-  return Reached(graph, static_cast<std::size_t>(source));
+  return CutOff(graph, static_cast<std::size_t>(sink));
 }
 
 }  // namespace foretell::runtime

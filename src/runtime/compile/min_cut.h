@@ -14,7 +14,7 @@ struct FlowEdge {
 inline constexpr double kUnlimited = 1e30;
 
 /// The side of the source of a minimum cut between `source` and `sink`, by
-/// vertex: those that residual capacity leads to from the source.
+/// vertex: those from which no residual capacity leads to the sink.
 ///
 /// Throws Error(kInternal) if every cut has an unlimited edge.
 std::vector<bool> SourceSide(std::int32_t vertices,

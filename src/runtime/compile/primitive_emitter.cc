@@ -120,6 +120,19 @@ ValueId PrimitiveEmitter::Emit(std::string target, std::vector<ValueId> inputs,
       .front();
 }
 
+ValueId PrimitiveEmitter::EmitLike(std::string target,
+                                   std::vector<ValueId> inputs, ValueId like,
+                                   Attributes attributes) {
+  const Value& value = graph_.value(like);
+  const NodeId node = builder_.AddNode({.target = std::move(target),
+                                        .inputs = std::move(inputs),
+                                        .attributes = std::move(attributes),
+                                        .scope = node_->scope,
+                                        .phase = node_->phase});
+  return builder_.AddResult(node, {}, value.type, AddStorage(value.type),
+                            value.strides);
+}
+
 ValueId PrimitiveEmitter::Clone(ValueId of, bool channels_last) {
   const TensorType type = TypeOf(of);
   const NodeId node = builder_.AddNode({.target = "clone",
@@ -131,10 +144,12 @@ ValueId PrimitiveEmitter::Clone(ValueId of, bool channels_last) {
       channels_last ? ChannelsLastStrides(type.shape) : Strides());
 }
 
-ValueId PrimitiveEmitter::View(ValueId of, TensorType type) {
+ValueId PrimitiveEmitter::View(ValueId of, TensorType type, std::string target,
+                               Attributes attributes) {
   const StorageId storage = builder_.value(of).storage;
-  const NodeId node = builder_.AddNode({.target = "view",
+  const NodeId node = builder_.AddNode({.target = std::move(target),
                                         .inputs = {of},
+                                        .attributes = std::move(attributes),
                                         .scope = node_->scope,
                                         .phase = node_->phase});
   return builder_.AddResult(node, {}, std::move(type), storage);

@@ -39,14 +39,18 @@ class PrimitiveEmitter {
   /// in a storage of its own.
   ValueId Emit(std::string target, std::vector<ValueId> inputs, TensorType type,
                Attributes attributes = {});
-  /// The same with several results.
+  /// The same, with the type and strides of `like`, a tensor of the old graph.
+  ValueId EmitLike(std::string target, std::vector<ValueId> inputs,
+                   ValueId like, Attributes attributes = {});
+  /// As Emit with several results.
   std::vector<ValueId> EmitAll(std::string target, std::vector<ValueId> inputs,
                                const std::vector<TensorType>& types,
                                Attributes attributes = {});
   /// Adds a copy of `of`: of an image channels-last, or in the row-major order.
   ValueId Clone(ValueId of, bool channels_last);
-  /// Adds `of` as a tensor of another shape.
-  ValueId View(ValueId of, TensorType type);
+  /// Adds `of` as a tensor of another shape, by the view `target`.
+  ValueId View(ValueId of, TensorType type, std::string target = "view",
+               Attributes attributes = {});
   /// Adds an operator that writes into the tensor `into`, and returns that.
   ValueId EmitInto(ValueId into, std::string target,
                    std::vector<ValueId> inputs, Attributes attributes = {});

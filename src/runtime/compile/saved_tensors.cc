@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "src/graph/index_of.h"
+#include "src/runtime/compile/knapsack.h"
 #include "src/runtime/compile/min_cut.h"
 
 // min_cut_rematerialization_partition of torch/_functorch/partitioners.py,
@@ -21,7 +23,7 @@
 //
 // Not computed again:
 //   products, random numbers and other operators without a loop
-//   what a backward operator that is no loop reads from memory
+//   what a backward operator that is no loop, or the caller, reads from memory
 //   results of less than a quarter of their operands: sums
 //   the second of two loops over one tensor with another kernel between them
 //   the 101st loop of a chain of loops
@@ -46,9 +48,14 @@ struct Bans {
 
 class Partitioner {
  public:
-  Partitioner(const JointGraph& joint, Bans bans) : joint_(joint), bans_(bans) {
+  /// `may_ban`, by place: false where an operator may be computed again for
+  /// whatever reason against it.
+  Partitioner(const JointGraph& joint, Bans bans, std::vector<bool> may_ban)
+      : joint_(joint), bans_(bans), may_ban_(std::move(may_ban)) {
     is_banned_.assign(joint.nodes.size(), false);
   }
+  Partitioner(const JointGraph& joint, Bans bans)
+      : Partitioner(joint, bans, std::vector<bool>(joint.nodes.size(), true)) {}
 
   std::vector<Place> Saved() {
     AddEdges();
@@ -57,9 +64,12 @@ class Partitioner {
     return Cut();
   }
 
+  /// After Saved, by place.
+  const std::vector<bool>& is_banned() const { return is_banned_; }
+
  private:
   const JointNode& At(Place place) const {
-    return joint_.nodes[static_cast<std::size_t>(place)];
+    return joint_.nodes[IndexOf(place)];
   }
   Place Size() const { return static_cast<Place>(joint_.nodes.size()); }
   Place Source() const { return 2 * Size(); }
@@ -75,12 +85,14 @@ class Partitioner {
     return At(from).traits.is_fusible && At(to).traits.is_fusible;
   }
 
-  /// A backward operator reads it, or a view of it, from memory.
+  /// A backward operator or the caller, which torch.fx has as an operator after
+  /// all others, reads it, or a view of it, from memory.
   bool IsReadBackward(Place place) const {
     if (At(place).traits.is_view) return false;
     std::set<Place> open = {place};
     while (!open.empty()) {
       const Place current = open.extract(open.begin()).value();
+      if (At(current).is_result) return true;
       for (const Place user : At(current).users) {
         if (!At(user).in_forward && !IsFusible(current, user)) return true;
         if (At(user).traits.is_view) open.insert(user);
@@ -109,8 +121,8 @@ class Partitioner {
   }
 
   void Ban(Place place) {
-    if (At(place).traits.is_view) return;
-    is_banned_[static_cast<std::size_t>(place)] = true;
+    if (At(place).traits.is_view || !may_ban_[IndexOf(place)]) return;
+    is_banned_[IndexOf(place)] = true;
     AddEdge(Source(), In(place), kUnlimited);
   }
 
@@ -121,10 +133,10 @@ class Partitioner {
     const int distance = std::max(std::min(node.distance, kMostDistance), 1);
     const double cost = std::floor(static_cast<double>(node.bytes) *
                                    std::pow(kDistanceFactor, distance));
-    const bool is_written =
-        node.is_source || !std::ranges::all_of(node.users, [&](Place user) {
-          return IsFusible(place, user);
-        });
+    const bool is_written = node.is_source || node.is_result ||
+                            !std::ranges::all_of(node.users, [&](Place user) {
+                              return IsFusible(place, user);
+                            });
     return is_written ? cost : 2 * cost;
   }
 
@@ -182,7 +194,7 @@ class Partitioner {
       const int first = FirstUnfusible(users, At(users.back()).forward_order);
       for (const Place user : users) {
         if (At(user).forward_order > first && IsFusible(place, user) &&
-            !is_banned_[static_cast<std::size_t>(user)]) {
+            !is_banned_[IndexOf(user)]) {
           Ban(user);
         }
       }
@@ -203,13 +215,12 @@ class Partitioner {
     while (!open.empty()) {
       const Place place = open.top();
       open.pop();
-      if (is_visited[static_cast<std::size_t>(place)]) continue;
-      is_visited[static_cast<std::size_t>(place)] = true;
+      if (is_visited[IndexOf(place)]) continue;
+      is_visited[IndexOf(place)] = true;
       const int length = At(place).forward_order - At(start).forward_order;
       if (length > kLongestChain && open.empty()) return Ban(place);
       for (const Place user : ForwardUsers(place)) {
-        if (IsFusible(place, user) &&
-            !is_banned_[static_cast<std::size_t>(user)]) {
+        if (IsFusible(place, user) && !is_banned_[IndexOf(user)]) {
           open.push(user);
         }
       }
@@ -221,9 +232,8 @@ class Partitioner {
         SourceSide(2 * Size() + 2, edges_, Source(), Sink());
     std::vector<Place> saved;
     for (Place place = 0; place < Size(); ++place) {
-      if (!At(place).in_backward &&
-          is_kept_side[static_cast<std::size_t>(In(place))] &&
-          !is_kept_side[static_cast<std::size_t>(Out(place))]) {
+      if (!At(place).in_backward && is_kept_side[IndexOf(In(place))] &&
+          !is_kept_side[IndexOf(Out(place))]) {
         saved.push_back(place);
       }
     }
@@ -232,6 +242,7 @@ class Partitioner {
 
   const JointGraph& joint_;
   Bans bans_;
+  std::vector<bool> may_ban_;  ///< By place.
   std::vector<FlowEdge> edges_;
   std::vector<bool> is_banned_;  ///< By place.
 };
@@ -239,7 +250,7 @@ class Partitioner {
 std::vector<Place> Sources(const JointGraph& joint) {
   std::vector<Place> sources;
   for (Place place = 0; place < std::ssize(joint.nodes); ++place) {
-    if (joint.nodes[static_cast<std::size_t>(place)].is_source) {
+    if (joint.nodes[IndexOf(place)].is_source) {
       sources.push_back(place);
     }
   }
@@ -249,10 +260,48 @@ std::vector<Place> Sources(const JointGraph& joint) {
 double BytesOf(const JointGraph& joint, const std::vector<Place>& places) {
   double sum = 0;
   for (const Place place : places) {
-    sum +=
-        static_cast<double>(joint.nodes[static_cast<std::size_t>(place)].bytes);
+    sum += static_cast<double>(joint.nodes[IndexOf(place)].bytes);
   }
   return sum;
+}
+
+/// Banned operators that the backward pass needs, the largest first.
+std::vector<Place> Recomputable(const JointGraph& joint,
+                                const std::vector<bool>& is_banned) {
+  std::vector<Place> places;
+  for (Place place = 0; place < std::ssize(joint.nodes); ++place) {
+    const JointNode& node = joint.nodes[IndexOf(place)];
+    if (is_banned[IndexOf(place)] && !node.is_source && node.distance < kFar) {
+      places.push_back(place);
+    }
+  }
+  std::ranges::stable_sort(places, std::ranges::greater(), [&](Place place) {
+    return joint.nodes[IndexOf(place)].bytes;
+  });
+  return places;
+}
+
+/// Operators that save most arithmetic are kept, as many as `budget` of the
+/// `unit` of bytes holds; all others may be computed again.
+std::vector<Place> SavedWithin(const JointGraph& joint, Bans bans,
+                               double budget, double unit) {
+  Partitioner strict(joint, bans);
+  strict.Saved();
+  const std::vector<Place> places = Recomputable(joint, strict.is_banned());
+  if (places.empty()) return Sources(joint);
+  std::vector<KnapsackItem> items;
+  for (const Place place : places) {
+    const JointNode& node = joint.nodes[IndexOf(place)];
+    const auto flops = 2 * static_cast<double>(node.macs);
+    items.push_back({.memory = static_cast<double>(node.bytes) / unit,
+                     .runtime = std::max(flops, 1.0)});
+  }
+  const std::vector<bool> is_kept = FillKnapsack(items, budget);
+  std::vector<bool> may_ban(joint.nodes.size(), true);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    may_ban[IndexOf(places[i])] = is_kept[i];
+  }
+  return Partitioner(joint, bans, std::move(may_ban)).Saved();
 }
 
 }  // namespace
@@ -270,10 +319,12 @@ std::vector<Place> SavedTensors(const JointGraph& joint, double budget) {
   const auto is_within = [&](const std::vector<Place>& saved) {
     return (BytesOf(joint, saved) - least) / (most - least) < budget;
   };
-  std::vector<Place> saved = Partitioner(joint, bans).Saved();
-  if (is_within(saved)) return saved;
-  bans.unknown_operators = false;
-  return Partitioner(joint, bans).Saved();
+  for (const bool bans_unknown : {true, false}) {
+    bans.unknown_operators = bans_unknown;
+    std::vector<Place> saved = Partitioner(joint, bans).Saved();
+    if (is_within(saved)) return saved;
+  }
+  return SavedWithin(joint, bans, budget, most - least);
 }
 
 }  // namespace foretell::runtime

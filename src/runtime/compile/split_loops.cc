@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/core/checked.h"
+#include "src/graph/convolution.h"
 #include "src/graph/index_of.h"
 #include "src/runtime/compile/loops.h"
 #include "src/runtime/compile/primitive_emitter.h"
@@ -88,6 +89,8 @@ std::int64_t PartsOf(const Loop& loop) {
                            : PartsOfColumn(row, loop.rows);
 }
 
+constexpr std::size_t kBias = 2;  ///< Operand of a convolution.
+
 /// Gradients that are added up in a tensor of zeros, with the places of the
 /// gradient and of the indices among the operands.
 struct Scatter {
@@ -121,9 +124,24 @@ class LoopSplitter {
     const auto* const scatter =
         std::ranges::find(kScatters, node.target, &Scatter::target);
     if (scatter != kScatters.end()) return AddScatter(node, *scatter);
+    if (IsForwardConvolution(node.kind) && node.inputs.size() > kBias) {
+      return AddBiased(node);
+    }
     const std::int64_t parts = PartsOf(loops_[IndexOf(id)]);
     if (parts > 1) return AddParts(node, parts);
     emitter_.Copy(node, true);
+  }
+
+  /// The bias of a convolution is a loop, which fuses with what follows
+  /// (`convolution` of kernel/conv.py); in the partition it is part of it.
+  void AddBiased(const Node& node) {
+    const ValueId result = node.outputs.front();
+    const ValueId product = emitter_.EmitLike(
+        node.target,
+        {emitter_.Now(node.inputs[0]), emitter_.Now(node.inputs[1])}, result,
+        node.attributes);
+    emitter_.AddKernel("add", {product, emitter_.Now(node.inputs[kBias])},
+                       {result});
   }
 
   void AddScatter(const Node& node, const Scatter& scatter) {

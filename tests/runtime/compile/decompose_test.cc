@@ -1,5 +1,6 @@
 #include "src/runtime/compile/decompose.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +13,15 @@
 namespace foretell::runtime {
 namespace {
 
+using testing::ElementsAre;
+
 constexpr RuntimeSpec kCompiled = {.runtime = Runtime::kCompile};
+
+std::vector<std::string> Targets(const OperatorGraph& graph) {
+  std::vector<std::string> targets;
+  for (const Node& node : graph.nodes()) targets.push_back(node.target);
+  return targets;
+}
 
 TEST(Decompose, LeavesGradientsGradientsWithoutAnOptimizer) {
   const OperatorGraph graph = Decompose(ParseGraph(R"(graph "g" mode=training
@@ -110,11 +119,49 @@ TEST(Decompose, WritesTheNormsOfNormalizedWeights) {
 output %w
 )"),
                                         kCompiled, kFusedScatters);
-  std::vector<std::string> targets;
-  for (const Node& node : graph.nodes()) targets.push_back(node.target);
-  EXPECT_EQ(targets, (std::vector<std::string>{"norm", "div", "mul"}));
+  EXPECT_THAT(Targets(graph), ElementsAre("norm", "div", "mul"));
   EXPECT_EQ(graph.value(graph.node(0).outputs[0]).type.shape,
             (std::vector<std::int64_t>{1, 1, 8}));
+}
+
+TEST(Decompose, ComparesRowsAndColumnsForATriangle) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "t"
+%x = input bool[4,8]
+%y = tril(%x) {diagonal=0} : bool[4,8]
+output %y
+)"),
+                                        kCompiled, kFusedScatters);
+  EXPECT_THAT(Targets(graph),
+              ElementsAre("arange", "unsqueeze", "arange", "unsqueeze", "sub",
+                          "le", "logical_and"));
+  EXPECT_EQ(graph.value(graph.node(4).outputs[0]).type.shape,
+            (std::vector<std::int64_t>{4, 8}));
+}
+
+TEST(Decompose, MultipliesTheCopyThatALinearLayerKeeps) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "l" mode=training
+%x = input f32[2,8,4]
+%w = parameter f32[16,4]
+%b = parameter f32[16]
+%y, %rows = linear(%x, %w, %b) : f32[2,8,16], f32[16,4]
+output %y
+)"),
+                                        kCompiled, kFusedScatters);
+  EXPECT_THAT(Targets(graph),
+              ElementsAre("clone", "view", "linear", "view", "add"));
+}
+
+TEST(Decompose, WritesSelectedElementsIntoATensorOfTheirOwn) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "w"
+%m = input bool[8]
+%x = input f32[8]
+%y = exp(%x) : f32[8]
+%z = where(%m, %x, %y) : f32[8] alias %y
+output %z
+)"),
+                                        kCompiled, kFusedScatters);
+  EXPECT_NE(graph.value(graph.node(1).outputs[0]).storage,
+            graph.value(graph.node(0).outputs[0]).storage);
 }
 
 }  // namespace

@@ -5,8 +5,7 @@
 
 traces the step as partition_oracle.py does, lowers both passes by Inductor's
 own GraphLowering and stops after its scheduler has fused: one JSON object per
-file, with the number of kernels by pass and kind, and in training the bytes
-that partition_oracle.py counts. Needs Triton's package, of which no kernel is
+file, with the number of kernels by pass and kind. Needs Triton's package, of which no kernel is
 compiled, and no GPU.
 """
 
@@ -82,7 +81,6 @@ class Passes:
     def __init__(self):
         self.counts = {}
         self.kernels = []
-        self.bytes = None  # Kept for the backward pass.
 
     def compiler(self, name):
         """The compiler of the pass `name`."""
@@ -151,8 +149,6 @@ def schedule(lines):
                 decompositions=select_decomp_table())
             with contextlib.suppress(Scheduled):
                 compiled(*tensors)
-    if trains:
-        passes.bytes = partition.report()["bytes"]
     return passes
 
 
@@ -175,8 +171,6 @@ def main():
                   flush=True)
             continue
         row = {"file": path, "kernels": passes.counts}
-        if passes.bytes is not None:
-            row["bytes"] = passes.bytes
         if arguments.list:
             row["list"] = passes.kernels
         print(json.dumps(row), flush=True)

@@ -300,7 +300,8 @@ def main():
                     value, torch.Tensor) else ""
                 print(node.name, node.target, node.args, shape,
                       file=sys.stderr)
-        print(json.dumps({"file": path, **chosen.report()}), flush=True)
+        print(json.dumps({"file": path, "budget": arguments.budget,
+                          **chosen.report()}), flush=True)
 
 
 if __name__ == "__main__":

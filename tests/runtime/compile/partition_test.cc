@@ -62,12 +62,39 @@ TEST(MinCut, CutsTheCheapestEdges) {
   EXPECT_EQ(side, (std::vector<bool>{true, true, false, false}));
 }
 
+TEST(MinCut, LeavesWhatLeadsNowhereWithTheSource) {
+  // 0 → 1 → 2 of 1 each: the later edge. 3 has no way to the sink.
+  const std::vector<bool> side =
+      SourceSide(4, {{0, 1, 1}, {1, 2, 1}, {0, 3, 0}}, 0, 2);
+  EXPECT_EQ(side, (std::vector<bool>{true, true, false, true}));
+}
+
 TEST(MinCut, RefusesAnUnlimitedPath) {
   EXPECT_THROW(SourceSide(2, {{0, 1, kUnlimited}}, 0, 1), Error);
 }
 
 TEST(SavedTensors, KeepsProductsAndWhatBackwardProductsRead) {
   EXPECT_EQ(Kept(ParseGraph(kChain)), (std::vector<std::string>{"a", "c"}));
+}
+
+TEST(SavedTensors, KeepsWhatTheCallerReadsNextToItsOperand) {
+  // exp could be computed again from the product, but is in memory anyway.
+  const OperatorGraph step = ParseGraph(R"(graph "result" mode=training
+%x = input f32[64,64]
+%w = parameter f32[64,64]
+%a = mm(%x, %w) : f32[64,64]
+%b = exp(%a) : f32[64,64]
+%e = sum(%b) : f32[]
+phase backward
+%ge = ones_like(%e) : f32[] backward_temporary
+%gb = expand(%ge) {size=[64, 64]} : f32[64,64] strides=[0, 0] alias %ge
+%cos = cos(%a) : f32[64,64] backward_temporary
+%gc = mul(%gb, %b) : f32[64,64] backward_temporary
+%ga = mul(%gc, %cos) : f32[64,64] backward_temporary
+%gw = mm(%x, %ga) : f32[64,64] gradient
+output %b
+)");
+  EXPECT_EQ(Kept(step), (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(SavedTensors, KeepsOnlySourcesWithoutABudget) {
@@ -131,6 +158,39 @@ output %y
   EXPECT_EQ(place_of("m2"), place_of("m"));
   EXPECT_EQ(place_of("c"), place_of("a"));
   EXPECT_NE(place_of("d"), place_of("b"));
+}
+
+TEST(MakeJointGraph, TakesOneDimensionForAnotherAsPythonsHashesDo) {
+  const OperatorGraph step = ParseGraph(R"(graph "hashes" mode=training
+%x = input i64[8]
+%a = unsqueeze(%x) {dim=-2} : i64[1,8] alias %x
+%b = unsqueeze(%x) {dim=-1} : i64[8,1] alias %x
+%c = unsqueeze(%x) {dim=-2} : i64[1,8] alias %x
+%d = unsqueeze(%x) {dim=-1} : i64[8,1] alias %x
+%e = sub(%a, %b) : i64[8,8]
+%f = sub(%c, %d) : i64[8,8]
+%y = add(%e, %f) : i64[8,8]
+output %y
+)");
+  const JointGraph joint = MakeJointGraph(step);
+  const auto place_of = [&](NodeId node) {
+    return joint
+        .place_of[static_cast<std::size_t>(step.node(node).outputs.front())];
+  };
+  EXPECT_EQ(place_of(2), place_of(0));
+  EXPECT_NE(place_of(3), place_of(1));
+  EXPECT_NE(place_of(5), place_of(4));
+}
+
+TEST(MakeJointGraph, TakesACastToTheSameTypeForItsOperand) {
+  const OperatorGraph step = ParseGraph(R"(graph "cast" mode=training
+%x = input f32[8]
+%a = exp(%x) : f32[8]
+%b = to(%a) {copy=false} : f32[8] alias %a
+%y = sin(%b) : f32[8]
+output %y
+)");
+  EXPECT_EQ(MakeJointGraph(step).nodes.size(), 3U);
 }
 
 TEST(Partition, KeepsTheLossOfTheForwardPass) {

@@ -49,6 +49,23 @@ output %w
   EXPECT_EQ(LowerLoops(graph)[1].rows, 8 * 16);
 }
 
+TEST(SplitLoops, AddsTheBiasOfAConvolutionApart) {
+  const OperatorGraph graph = SplitLoops(ParseGraph(R"(graph "c"
+%x = input f32[2,4,8,8]
+%w = parameter f32[4,4,1,1]
+%b = parameter f32[4]
+%y = conv2d(%x, %w, %b) : f32[2,4,8,8] strides=[256, 1, 32, 4]
+output %y
+)"));
+  ASSERT_EQ(graph.nodes().size(), 2U);
+  EXPECT_EQ(graph.node(0).inputs.size(), 2U);
+  EXPECT_EQ(graph.node(1).target, "add");
+  for (const Node& node : graph.nodes()) {
+    EXPECT_EQ(graph.value(node.outputs[0]).strides,
+              (std::vector<std::int64_t>{256, 1, 32, 4}));
+  }
+}
+
 TEST(LowerLoops, WritesSumsOfAFewElementsOut) {
   const OperatorGraph graph = ParseGraph(R"(graph "sum"
 %x = input f32[2,64]
