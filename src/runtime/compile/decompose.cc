@@ -10,6 +10,8 @@
 #include "src/graph/attributes.h"
 #include "src/graph/convolution.h"
 #include "src/graph/recurrent_layer.h"
+#include "src/runtime/compile/backward_autocast.h"
+#include "src/runtime/compile/decompose_attention.h"
 #include "src/runtime/compile/decompose_losses.h"
 #include "src/runtime/compile/decompose_norms.h"
 #include "src/runtime/compile/image_layout.h"
@@ -25,8 +27,8 @@
 //   mean of images       adaptive pooling to one element is a sum
 //   dropout              random numbers, which are made again in the backward
 //                        pass, and a product
-//   composites           the operators that the trace saw inside; attention
-//                        and recurrent layers stay whole
+//   composites           the operators that the trace saw inside; recurrent
+//                        layers and attention with a fused kernel stay whole
 //
 // The conditions of an operator that is no primitive itself and stays are its
 // kernel's: convolutions, products, sorts and everything without a rule.
@@ -75,6 +77,7 @@ class Decomposer {
              const TorchVersion& torch)
       : graph_(graph),
         emitter_(graph, std::move(info), PrefersChannelsLast(graph)),
+        attention_(emitter_, torch),
         fuses_scatters_(torch >= kFusedScatters) {}
 
   OperatorGraph Run() {
@@ -89,15 +92,16 @@ class Decomposer {
   void Add(const Node& node) {
     if (node.phase == Phase::kOptimizer) return emitter_.Copy(node, true);
     if (DecomposeNorm(emitter_, node) ||
-        DecomposeLoss(emitter_, node, fuses_scatters_)) {
+        DecomposeLoss(emitter_, node, fuses_scatters_) ||
+        attention_.Add(node)) {
       return;
     }
     if (AddBiased(node) || AddBiasGradient(node) || AddMean(node) ||
         AddDropout(node)) {
       return;
     }
-    if (AddPool(node) || AddPoolBackward(node) || AddReluBackward(node) ||
-        AddGatherBackward(node) || AddCopied(node)) {
+    if (AddProduct(node) || AddPool(node) || AddPoolBackward(node) ||
+        AddReluBackward(node) || AddGatherBackward(node) || AddCopied(node)) {
       return;
     }
     if (!StaysWhole(node)) return AddCalls(node);
@@ -218,6 +222,20 @@ class Decomposer {
     return true;
   }
 
+  bool AddProduct(const Node& node) {
+    if (node.kind != OpKind::kMatmul || node.phase != Phase::kBackward ||
+        !IsPlain(node) || node.outputs.size() != 1) {
+      return false;
+    }
+    std::vector<ValueId> inputs;
+    for (const ValueId id : node.inputs) inputs.push_back(emitter_.Now(id));
+    emitter_.Set(
+        node.outputs[0],
+        EmitProduct(emitter_, node.target, std::move(inputs),
+                    graph_.value(node.outputs[0]).type, node.attributes));
+    return true;
+  }
+
   bool AddMean(const Node& node) {
     if (!node.target.starts_with("adaptive_avg_pool")) return false;
     const TensorType& type = graph_.value(node.outputs[0]).type;
@@ -313,6 +331,7 @@ class Decomposer {
 
   const OperatorGraph& graph_;
   PrimitiveEmitter emitter_;
+  AttentionDecomposer attention_;
   bool fuses_scatters_;
 };
 

@@ -31,6 +31,8 @@ class PrimitiveEmitter {
 
   /// What Emit adds belongs to `node`.
   void Begin(const Node& node);
+  /// Of what Emit adds.
+  Phase phase() const { return node_->phase; }
   /// `made`, a result of the old graph that is not yet written, will lie where
   /// `of` lies, which is at least as large. It outlives the pass if either
   /// does.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "foretell/graph_io.h"
@@ -79,6 +80,45 @@ output %a
   EXPECT_EQ(std::ranges::count(graph.nodes(), OpKind::kReduce, &Node::kind), 6);
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape,
             (std::vector<std::int64_t>{2, 8, 4, 4}));
+}
+
+constexpr char kRepeatedMask[] = R"(
+%q = input bf16[2,4,8,16]
+%m = input bool[2,1,8,1]
+%e = expand(%m) {size=[2, 1, 8, 8]} : bool[2,1,8,8] strides=[8, 8, 1, 0] alias %m
+%y = scaled_dot_product_attention(%q, %q, %q, %e) {dropout_p=0.0} : bf16[2,4,8,16]
+)";
+
+std::vector<DType> TypesOfProducts(const OperatorGraph& graph) {
+  std::vector<DType> types;
+  for (const Node& node : graph.nodes()) {
+    if (node.target != "bmm") continue;
+    types.push_back(graph.value(node.outputs[0]).type.dtype);
+  }
+  return types;
+}
+
+TEST(Decompose, WritesAttentionUnderARepeatedMaskAsProductsInF32) {
+  const OperatorGraph graph =
+      Decompose(ParseGraph(std::string(R"(graph "a" mode=inference)") +
+                           kRepeatedMask + "output %y\n"),
+                kCompiled, kFusedScatters);
+  EXPECT_EQ(TypesOfProducts(graph), (std::vector{DType::kF32, DType::kF32}));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.dtype, DType::kBF16);
+}
+
+TEST(Decompose, RunsGradientsOfAttentionInTheTypeOfAutocast) {
+  const OperatorGraph graph = Decompose(
+      ParseGraph(std::string(R"(graph "a" mode=training autocast=bf16)") +
+                 kRepeatedMask + R"(phase backward
+%g = ones_like(%y) : bf16[2,4,8,16] backward_temporary
+%dq, %dk, %dv = _scaled_dot_product_flash_attention_backward(%g, %q, %q, %q, %y) : bf16[2,4,8,16] backward_temporary, bf16[2,4,8,16] backward_temporary, bf16[2,4,8,16] backward_temporary
+output %dq
+)"),
+      kCompiled, kFusedScatters);
+  EXPECT_EQ(TypesOfProducts(graph),
+            (std::vector{DType::kF32, DType::kF32, DType::kBF16, DType::kBF16,
+                         DType::kBF16, DType::kBF16}));
 }
 
 }  // namespace
