@@ -10,12 +10,12 @@
 #include "src/graph/attributes.h"
 #include "src/graph/convolution.h"
 #include "src/graph/recurrent_layer.h"
-#include "src/runtime/compile/backward_autocast.h"
 #include "src/runtime/compile/decompose_attention.h"
 #include "src/runtime/compile/decompose_losses.h"
 #include "src/runtime/compile/decompose_norms.h"
 #include "src/runtime/compile/image_layout.h"
 #include "src/runtime/compile/primitive_emitter.h"
+#include "src/runtime/compile/products.h"
 
 // From recorded operators to what Inductor lowers
 // (torch/_inductor/decomposition.py and torch/_decomp of PyTorch 2.13).
@@ -23,6 +23,7 @@
 //   norms, softmaxes     sums along rows and operators element by element
 //   negative likelihood  a gather and sums; backward, no probability is read
 //   x.add_(y)            x1 = x.add(y): later readers of x read x1
+//   products             with operands that are cast or padded (products.cc)
 //   conv2d with a bias   conv2d and an addition, which fuses with what follows
 //   mean of images       adaptive pooling to one element is a sum
 //   dropout              random numbers, which are made again in the backward
@@ -100,8 +101,9 @@ class Decomposer {
         AddDropout(node)) {
       return;
     }
-    if (AddProduct(node) || AddPool(node) || AddPoolBackward(node) ||
-        AddReluBackward(node) || AddGatherBackward(node) || AddCopied(node)) {
+    if (DecomposeProduct(emitter_, node) || AddPool(node) ||
+        AddPoolBackward(node) || AddReluBackward(node) ||
+        AddGatherBackward(node) || AddCopied(node)) {
       return;
     }
     if (!StaysWhole(node)) return AddCalls(node);
@@ -219,20 +221,6 @@ class Decomposer {
         node.outputs[2],
         emitter_.Emit("sum", {inputs[0]}, graph_.value(node.outputs[2]).type,
                       {{"dim", dims}}));
-    return true;
-  }
-
-  bool AddProduct(const Node& node) {
-    if (node.kind != OpKind::kMatmul || node.phase != Phase::kBackward ||
-        !IsPlain(node) || node.outputs.size() != 1) {
-      return false;
-    }
-    std::vector<ValueId> inputs;
-    for (const ValueId id : node.inputs) inputs.push_back(emitter_.Now(id));
-    emitter_.Set(
-        node.outputs[0],
-        EmitProduct(emitter_, node.target, std::move(inputs),
-                    graph_.value(node.outputs[0]).type, node.attributes));
     return true;
   }
 

@@ -7,7 +7,7 @@
 
 #include "src/graph/attributes.h"
 #include "src/graph/strides.h"
-#include "src/runtime/compile/backward_autocast.h"
+#include "src/runtime/compile/products.h"
 
 // No fused kernel takes a mask whose keys do not lie side by side
 // (check_last_dim_stride_equals_1 of ATen/native/transformers/sdp_utils_cpp.h),

@@ -49,6 +49,9 @@ class PrimitiveEmitter {
   ValueId Clone(ValueId of, bool channels_last);
   /// Adds `of` as a tensor of another shape.
   ValueId View(ValueId of, TensorType type);
+  /// Adds the first elements of `of` in every dimension, without a copy; in
+  /// its order, so it counts as a view.
+  ValueId FirstOf(ValueId of, TensorType type);
   /// Adds an operator that writes into the tensor `into`, and returns that.
   ValueId EmitInto(ValueId into, std::string target,
                    std::vector<ValueId> inputs, Attributes attributes = {});

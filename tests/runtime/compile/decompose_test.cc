@@ -121,5 +121,39 @@ output %dq
                          DType::kBF16, DType::kBF16}));
 }
 
+/// Of what becomes of the product of `x` by the transposed `w`.
+std::vector<std::string> TargetsOfLinear(const std::string& x,
+                                         const std::string& w,
+                                         const std::string& y) {
+  const OperatorGraph graph =
+      Decompose(ParseGraph("graph \"l\" mode=inference\n%x = input " + x +
+                           "\n%w = parameter " + w +
+                           "\n%y = linear(%x, %w) : " + y + "\noutput %y\n"),
+                kCompiled, kFusedScatters);
+  std::vector<std::string> targets;
+  for (const Node& node : graph.nodes()) targets.push_back(node.target);
+  return targets;
+}
+
+TEST(Decompose, PadsProductsWhoseRowsLieApartUnevenly) {
+  const std::vector<std::string> whole = {"linear"};
+  EXPECT_EQ(
+      TargetsOfLinear("bf16[4096,768]", "bf16[50257,768]", "bf16[4096,50257]"),
+      (std::vector<std::string>{"constant_pad_nd", "linear", "view"}));
+  EXPECT_EQ(
+      TargetsOfLinear("bf16[4096,768]", "bf16[50264,768]", "bf16[4096,50264]"),
+      whole);
+  EXPECT_EQ(
+      TargetsOfLinear("f32[4096,768]", "f32[50257,768]", "f32[4096,50257]"),
+      whole);
+  // Bound by memory, and odd in the rows alone, which lie evenly.
+  EXPECT_EQ(
+      TargetsOfLinear("bf16[64,768]", "bf16[50257,768]", "bf16[64,50257]"),
+      whole);
+  EXPECT_EQ(
+      TargetsOfLinear("bf16[4095,768]", "bf16[50264,768]", "bf16[4095,50264]"),
+      whole);
+}
+
 }  // namespace
 }  // namespace foretell::runtime
