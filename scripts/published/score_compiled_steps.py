@@ -7,14 +7,15 @@
 The runs, exports and flags of score_compiled_memory.py: eager and compiled, inference
 and training with AdamW, PyTorch 2.11. Other networks were compiled on the same
 processors while these steps were timed, so a step's time says little where it waits for
-the host: the judge is the time in kernels, which the profiler took. Prints for every mode
-of torch.compile and kind of step
+the host. Prints for every mode of torch.compile and kind of step
 
-  kernels  what score_compiled.py prints, of the time in kernels alone, and how many
-           kernels, and generated ones, are predicted for each that was counted (median)
+  GPU      the judge: steps that kernels fill, a step in a queue of many; and of all
+           steps kernels, and generated ones, predicted for each counted (median)
+  kernels  what score_compiled.py prints, of the time in kernels alone. Predictions
+           include the gaps between kernels, the profiler's sums do not
   steps    the same of whole steps, by the median step that was timed
 
-For the second, one factor of the CPU's time for each kind of step is taken from the eager
+For the last, one factor of the CPU's time for each kind of step is taken from the eager
 rows that wait for the host. Rows in which the kernels took longer than the fastest step,
 since another process had the GPU, are left out. Nothing else is fitted here.
 """
@@ -31,10 +32,12 @@ sys.path.insert(0, str(ROOT / "scripts" / "lib"))
 import compiled_scores  # noqa: E402
 import foretell  # noqa: E402
 import host_factor  # noqa: E402
+import published  # noqa: E402
 import score_compiled_memory as runs  # noqa: E402
 from compiled_scores import EAGER  # noqa: E402
 
 SHARED_GPU = 1.1  # Kernels may take this share of the fastest step.
+FILLED = 0.85  # Share of a step in a queue that kernels take at least.
 # Where kernels take less than this share of the time to queue them, the step takes as
 # many times as long as the host needs, at every factor of host_factor.
 HOST_BOUND = min(host_factor.FACTORS)
@@ -125,21 +128,26 @@ def ratio_cell(rows, what):
     return f"{statistics.median(ratios):.2f}" if ratios else "–"
 
 
-def print_tables(groups):
-    columns = ("mode", "step", *compiled_scores.COLUMNS, "kernels", "generated")
-    print("Time in kernels, the judge:\n")
-    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
+def print_filled(found):
+    groups = collections.defaultdict(list)
+    for row, told in found:
+        groups[mode_of(row), row["case"]["mode"]].append((row, told))
+    print("Steps that the GPU's kernels fill, in a queue:\n\n| mode | step | rows | "
+          "GPU: median | mean | signed | all rows | kernels | generated |\n"
+          "|---|---|---|---|---|---|---|---|---|")
+    for (mode, step), rows in sorted(groups.items()):
+        errors = [told["gpu_ms"] / row["queued_ms"] - 1 for row, told in rows
+                  if FILLED * row["queued_ms"] <= row["gpu_ms"]]
+        cells = published.error_cells(errors) if errors else "– | – | –"
+        print(f"| {mode} | {step} | {len(errors)} | {cells} | {len(rows)} | "
+              f"{ratio_cell(rows, 'kernels')} | {ratio_cell(rows, 'triton_kernels')} |")
+
+
+def print_pairs(groups, title, what):
+    print(f"\n{title}:\n\n{compiled_scores.head('mode', 'step')}")
     for (mode, step), rows in groups:
-        compiled = [row for _, row in rows]
-        print(compiled_scores.line(mode, step, pairs=[pair_of(*row, "gpu_ms")
-                                                      for row in rows]),
-              f"{ratio_cell(compiled, 'kernels')} | "
-              f"{ratio_cell(compiled, 'triton_kernels')} |")
-    print("\nSteps, on processors that were shared:\n")
-    print(compiled_scores.head("mode", "step"))
-    for (mode, step), rows in groups:
-        print(compiled_scores.line(mode, step, pairs=[pair_of(*row, "step_ms")
-                                                      for row in rows]))
+        print(compiled_scores.line(mode, step,
+                                   pairs=[pair_of(*row, what) for row in rows]))
 
 
 def main():
@@ -152,7 +160,10 @@ def main():
         for kind in ("inference", "training"):
             found += forecasts([row for row in rows if row["case"]["mode"] == kind],
                                folder, pathlib.Path(hosts), options.by_row)
-    print_tables(sorted(groups_of(found).items()))
+    print_filled(found)
+    groups = sorted(groups_of(found).items())
+    print_pairs(groups, "Time in kernels", "gpu_ms")
+    print_pairs(groups, "Steps, on processors that were shared", "step_ms")
 
 
 if __name__ == "__main__":
