@@ -5,13 +5,19 @@
         [--by-row]
 
 The runs, exports and flags of score_compiled_memory.py: eager and compiled, inference
-and training with AdamW, PyTorch 2.11. One factor of the CPU's time for each of the two
-kinds is taken from the eager rows that wait for the host, and all predictions use it.
-Prints for every mode of torch.compile and kind of step what score_compiled.py prints;
-then the GPU's part alone: the error of the time in kernels, kernels predicted for each
-that the profiler counted, and the same of generated kernels (median). Rows in which the
-kernels took longer than the step that was timed, since another process had the GPU, are
-left out. Nothing else is fitted here.
+and training with AdamW, PyTorch 2.11. Other networks were compiled on the same
+processors while these steps were timed, so a step's time says little where it waits for
+the host. Prints for every mode of torch.compile and kind of step
+
+  GPU      the judge: steps that kernels fill, a step in a queue of many; and of all
+           steps kernels, and generated ones, predicted for each counted (median)
+  kernels  what score_compiled.py prints, of the time in kernels alone. Predictions
+           include the gaps between kernels, the profiler's sums do not
+  steps    the same of whole steps, by the median step that was timed
+
+For the last, one factor of the CPU's time for each kind of step is taken from the eager
+rows that wait for the host. Rows in which the kernels took longer than the fastest step,
+since another process had the GPU, are left out. Nothing else is fitted here.
 """
 
 import collections
@@ -30,7 +36,8 @@ import published  # noqa: E402
 import score_compiled_memory as runs  # noqa: E402
 from compiled_scores import EAGER  # noqa: E402
 
-SHARED_GPU = 1.1  # Kernels may take this share of the step.
+SHARED_GPU = 1.1  # Kernels may take this share of the fastest step.
+FILLED = 0.85  # Share of a step in a queue that kernels take at least.
 # Where kernels take less than this share of the time to queue them, the step takes as
 # many times as long as the host needs, at every factor of host_factor.
 HOST_BOUND = min(host_factor.FACTORS)
@@ -98,19 +105,22 @@ def print_row(row, told):
           *(f"{what} {told[what]:.4g}/{row[what]:.4g}" for what in told), flush=True)
 
 
-def pairs_of(found):
-    """By mode and kind of step."""
+def groups_of(found):
+    """By mode and kind of step, eager and compiled rows of one step, each with what is
+    predicted."""
     eager = {step_of(row): (row, told) for row, told in found
              if mode_of(row) == EAGER}
     groups = collections.defaultdict(list)
     for row, told in found:
-        if mode_of(row) == EAGER or step_of(row) not in eager:
-            continue
-        other, other_told = eager[step_of(row)]
-        groups[mode_of(row), row["case"]["mode"]].append(compiled_scores.Pair(
-            (other_told["step_ms"], told["step_ms"]),
-            (other["step_ms"], row["step_ms"])))
+        if mode_of(row) != EAGER and step_of(row) in eager:
+            groups[mode_of(row), row["case"]["mode"]].append(
+                (eager[step_of(row)], (row, told)))
     return groups
+
+
+def pair_of(eager, compiled, what):
+    return compiled_scores.Pair((eager[1][what], compiled[1][what]),
+                                (eager[0][what], compiled[0][what]))
 
 
 def ratio_cell(rows, what):
@@ -118,16 +128,26 @@ def ratio_cell(rows, what):
     return f"{statistics.median(ratios):.2f}" if ratios else "–"
 
 
-def print_kernels(found):
+def print_filled(found):
     groups = collections.defaultdict(list)
     for row, told in found:
         groups[mode_of(row), row["case"]["mode"]].append((row, told))
-    print("\n| mode | step | rows | time in kernels: median | mean | signed | kernels "
-          "| generated |\n|---|---|---|---|---|---|---|---|")
+    print("Steps that the GPU's kernels fill, in a queue:\n\n| mode | step | rows | "
+          "GPU: median | mean | signed | all rows | kernels | generated |\n"
+          "|---|---|---|---|---|---|---|---|---|")
     for (mode, step), rows in sorted(groups.items()):
-        errors = [told["gpu_ms"] / row["gpu_ms"] - 1 for row, told in rows]
-        print(f"| {mode} | {step} | {len(rows)} | {published.error_cells(errors)} | "
+        errors = [told["gpu_ms"] / row["queued_ms"] - 1 for row, told in rows
+                  if FILLED * row["queued_ms"] <= row["gpu_ms"]]
+        cells = published.error_cells(errors) if errors else "– | – | –"
+        print(f"| {mode} | {step} | {len(errors)} | {cells} | {len(rows)} | "
               f"{ratio_cell(rows, 'kernels')} | {ratio_cell(rows, 'triton_kernels')} |")
+
+
+def print_pairs(groups, title, what):
+    print(f"\n{title}:\n\n{compiled_scores.head('mode', 'step')}")
+    for (mode, step), rows in groups:
+        print(compiled_scores.line(mode, step,
+                                   pairs=[pair_of(*row, what) for row in rows]))
 
 
 def main():
@@ -136,14 +156,14 @@ def main():
     with (runs.exports_in(options.networks) as folder,
           tempfile.TemporaryDirectory() as hosts):
         rows = [row for row in runs.measured_rows(options.only)
-                if row["gpu_ms"] <= SHARED_GPU * row["step_ms"]]
+                if row["gpu_ms"] <= SHARED_GPU * min(row["step_ms_all"])]
         for kind in ("inference", "training"):
             found += forecasts([row for row in rows if row["case"]["mode"] == kind],
                                folder, pathlib.Path(hosts), options.by_row)
-    print(compiled_scores.head("mode", "step"))
-    for (mode, step), pairs in sorted(pairs_of(found).items()):
-        print(compiled_scores.line(mode, step, pairs=pairs))
-    print_kernels(found)
+    print_filled(found)
+    groups = sorted(groups_of(found).items())
+    print_pairs(groups, "Time in kernels", "gpu_ms")
+    print_pairs(groups, "Steps, on processors that were shared", "step_ms")
 
 
 if __name__ == "__main__":

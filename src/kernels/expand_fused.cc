@@ -17,6 +17,7 @@
 #include <span>
 #include <string_view>
 
+#include "src/graph/attributes.h"
 #include "src/graph/kind_sets.h"
 #include "src/kernels/expansion.h"
 
@@ -25,6 +26,9 @@ namespace {
 
 constexpr std::string_view kFusedElementwise = "fused_elementwise";
 constexpr std::string_view kFusedReduce = "fused_reduce";
+/// What computing an error function takes, in elements of a window: GELUs in 16
+/// bits on an H200 (compile.jsonl.gz), which are not bound by memory there.
+constexpr std::int64_t kErrorFunctionElements = 2;
 /// Inputs of a product that it needs, at least.
 constexpr std::size_t kFactors = 2;
 
@@ -112,19 +116,34 @@ std::int64_t RowOf(const Expansion& expansion, const Node& call) {
   }
 }
 
-/// Elements that each of a pooling's windows inside reads, together.
+bool ComputesErrorFunction(const Node& call) {
+  return call.target.starts_with("erf") ||
+         (call.target.starts_with("gelu") &&
+          TextOf(call, "approximate") != "tanh");
+}
+
+/// Elements that `call` goes over for each of its results, if it is a pooling;
+/// of an error function, as many as take that long; else 0.
+std::int64_t WindowOf(const Node& call) {
+  if (ComputesErrorFunction(call)) return kErrorFunctionElements;
+  const bool pools = call.kind == OpKind::kMaxPool ||
+                     call.kind == OpKind::kAveragePool ||
+                     call.kind == OpKind::kPoolBackward;
+  if (!pools) return 0;
+  Shape window = call.Ints("kernel_size", {1});
+  if (window.size() == 1) window.push_back(window.front());
+  return NumElements(window);
+}
+
+/// The windows of the calls inside, together.
 void SetWindows(const Expansion& expansion, const Node& node, Kernel& kernel) {
   for (const Node& call : node.calls) {
-    const bool pools = call.kind == OpKind::kMaxPool ||
-                       call.kind == OpKind::kAveragePool ||
-                       call.kind == OpKind::kPoolBackward;
-    if (!pools || call.outputs.empty()) continue;
-    Shape window = call.Ints("kernel_size", {1});
-    if (window.size() == 1) window.push_back(window.front());
+    const std::int64_t window = WindowOf(call);
+    if (window == 0 || call.outputs.empty()) continue;
     kernel.rows =
         std::max(kernel.rows,
                  NumElements(expansion.tensors.ShapeOf(call.outputs.front())));
-    kernel.row_elements += NumElements(window);
+    kernel.row_elements += window;
   }
 }
 

@@ -29,6 +29,23 @@ TEST(FusedKernels, AnElementwiseKernelMovesItsOperandsAndResultsAlone) {
   EXPECT_EQ(kernels[0].bytes_out, 4 * 8 * 2);
 }
 
+/// Elements that the threads of a kernel with a GELU inside go over.
+std::int64_t ElementsOfGelu(const std::string& approximate) {
+  const auto kernels = KernelsOf(
+      "%x = input bf16[8,4]\n"
+      "%z = fused_elementwise(%x) : bf16[8,4]\n"
+      "| %y = relu(%x) : bf16[8,4]\n"
+      "| %z = gelu(%y) {approximate=\"" +
+          approximate + "\"}\n",
+      {}, kCompiled);
+  return kernels.at(0).rows * kernels.at(0).row_elements;
+}
+
+TEST(FusedKernels, AnErrorFunctionTakesAsLongAsElementsOfAWindow) {
+  EXPECT_EQ(ElementsOfGelu("none"), 8 * 4 * 2);
+  EXPECT_EQ(ElementsOfGelu("tanh"), 0);
+}
+
 TEST(FusedKernels, AReductionGoesAlongItsLongestRows) {
   const auto kernels = KernelsOf(
       "%x = input f32[4,8]\n"

@@ -68,6 +68,40 @@ TEST(AttentionMemory, HoldsScoresAndProbabilitiesBeforeTorch2) {
   EXPECT_EQ(LiveBytesAfter(graph, 0), 4096 + 4096);
 }
 
+/// Attention under what `mask` makes for queries and keys, [8, 8].
+program_test::Network MaskedAttention(at::Tensor (*mask)(const at::Tensor&)) {
+  return Stateless([mask](const at::Tensor& x) {
+    return at::scaled_dot_product_attention(x, x, x, mask(x));
+  });
+}
+
+TEST(AttentionMemory, HoldsScoresUnderAMaskWhoseKeysAreApart) {
+  const OperatorGraph turned =
+      GraphOf(MaskedAttention([](const at::Tensor& x) {
+                return at::zeros({8, 8}, x.options()).t();
+              }),
+              kHeads, {.run = {.torch = kToday}});
+  const OperatorGraph plain = GraphOf(MaskedAttention([](const at::Tensor& x) {
+                                        return at::zeros({8, 8}, x.options());
+                                      }),
+                                      kHeads, {.run = {.torch = kToday}});
+  // Scores of 2048 bytes and their probabilities beside the scaled operands.
+  EXPECT_GE(PeakOfActivations(turned), PeakOfActivations(plain) + 2 * 2048);
+}
+
+TEST(AttentionMemory, LeavesAMaskOutThatRepeatsOneElementForAllKeys) {
+  const OperatorGraph graph =
+      GraphOf(MaskedAttention([](const at::Tensor& x) {
+                return at::zeros({8, 1}, x.options()).expand({8, 8});
+              }),
+              kHeads, {.run = {.torch = kToday}});
+  const Node& attention = graph.nodes().back();
+  for (const Node& call : attention.calls) {
+    EXPECT_EQ(std::ranges::count(call.inputs, attention.inputs.back()), 0);
+  }
+  EXPECT_EQ(attention.kind, OpKind::kAttention);
+}
+
 /// Attention whose operands are one parameter of the shape of `kHeads`.
 program_test::Network AttentionOfParameter(double dropout) {
   return Simple([dropout](Layers& l) -> Layer {

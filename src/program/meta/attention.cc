@@ -10,8 +10,14 @@
 //   memory efficient  else, float too, with or without a mask, head size a
 //                     multiple of 16 bytes;
 //   mathematics       the rest: float64, tensors that are not 4-D, head counts
-//                     or batches that differ; before 2.0 everything, since
-//                     networks wrote the products and the softmax themselves.
+//                     or batches that differ, a mask whose keys do not lie side
+//                     by side; before 2.0 everything, since networks wrote the
+//                     products and the softmax themselves.
+//
+// A mask that repeats one element for all keys (a stride of 0) hides nothing:
+// transformers exports such a mask where nothing is padded, and gives none when
+// it runs. It is left out here; src/runtime/compile reads it, since
+// torch.compile sees what an export does.
 
 #include "src/program/meta/attention.h"
 
@@ -35,7 +41,13 @@ constexpr std::int64_t kBiasGradientAlignment = 16;
 constexpr std::int64_t kLogSumExpAlignment = 32;
 
 bool LastStrideIsOne(const at::Tensor& tensor) {
-  return tensor.size(-1) == 1 || tensor.stride(-1) == 1;
+  return tensor.dim() == 0 || tensor.size(-1) == 1 || tensor.stride(-1) == 1;
+}
+
+/// Treats all keys of a query alike.
+bool HidesNothing(const at::Tensor& mask) {
+  return mask.defined() && mask.dim() > 0 && mask.size(-1) > 1 &&
+         mask.stride(-1) == 0;
 }
 
 // What both fused kernels ask of the inputs.
@@ -51,7 +63,8 @@ bool FitsFusedKernels(const AttentionInputs& in) {
   const bool same_batch = q.size(0) == k.size(0) && q.size(0) == v.size(0);
   const bool not_empty = q.size(2) > 0 && k.size(2) > 0 && v.size(2) > 0;
   return same_batch && not_empty && q.size(3) == k.size(3) &&
-         LastStrideIsOne(q) && LastStrideIsOne(k) && LastStrideIsOne(v);
+         LastStrideIsOne(q) && LastStrideIsOne(k) && LastStrideIsOne(v) &&
+         (!in.mask.defined() || LastStrideIsOne(in.mask));
 }
 
 bool HaveSameHeads(const AttentionInputs& in) {
@@ -130,16 +143,17 @@ at::Tensor RunEfficient(const AttentionInputs& in) {
 }
 
 void Attention(Call& call) {
-  const AttentionInputs in = {
-      .query = call.Tensor("query"),
-      .key = call.Tensor("key"),
-      .value = call.Tensor("value"),
-      .mask = call.TensorOrUndefined("attn_mask"),
-      .dropout_p = call.Double("dropout_p", 0),
-      .is_causal = call.Bool("is_causal", false),
-      .scale = call.Has("scale") ? std::optional(call.Double("scale", 0))
-                                 : std::nullopt,
-      .enable_gqa = call.Bool("enable_gqa", false)};
+  AttentionInputs in = {.query = call.Tensor("query"),
+                        .key = call.Tensor("key"),
+                        .value = call.Tensor("value"),
+                        .mask = call.TensorOrUndefined("attn_mask"),
+                        .dropout_p = call.Double("dropout_p", 0),
+                        .is_causal = call.Bool("is_causal", false),
+                        .scale = call.Has("scale")
+                                     ? std::optional(call.Double("scale", 0))
+                                     : std::nullopt,
+                        .enable_gqa = call.Bool("enable_gqa", false)};
+  if (HidesNothing(in.mask)) in.mask = at::Tensor();
   switch (ChooseAttention(in)) {
     case AttentionKernel::kFlash:
       return call.Return(RunFlash(in));

@@ -13,10 +13,12 @@
 #include "src/graph/convolution.h"
 #include "src/graph/kind_sets.h"
 #include "src/graph/recurrent_layer.h"
+#include "src/runtime/compile/decompose_attention.h"
 #include "src/runtime/compile/decompose_losses.h"
 #include "src/runtime/compile/decompose_norms.h"
 #include "src/runtime/compile/image_layout.h"
 #include "src/runtime/compile/primitive_emitter.h"
+#include "src/runtime/compile/products.h"
 
 // From recorded operators to what Inductor lowers
 // (torch/_inductor/decomposition.py and torch/_decomp of PyTorch 2.13).
@@ -24,6 +26,7 @@
 //   norms, softmaxes     sums along rows and operators element by element
 //   negative likelihood  a gather and sums; backward, no probability is read
 //   x.add_(y)            x1 = x.add(y): later readers of x read x1
+//   products             with operands that are cast or padded (products.cc)
 //   mean of images       adaptive pooling to one element is a sum
 //   zeros_like(x)        a constant, which reads nothing of x; expand_as and
 //                        type_as read only what they look at or convert
@@ -31,8 +34,8 @@
 //   tril, triu           a comparison of numbers of rows and columns
 //   dropout              random numbers, which are made again in the backward
 //                        pass, and a product
-//   composites           the operators that the trace saw inside; attention
-//                        and recurrent layers stay whole
+//   composites           the operators that the trace saw inside; recurrent
+//                        layers and attention with a fused kernel stay whole
 //
 // The conditions of an operator that is no primitive itself and stays are its
 // kernel's: convolutions, products, sorts and everything without a rule.
@@ -83,6 +86,7 @@ class Decomposer {
              const TorchVersion& torch)
       : graph_(graph),
         emitter_(graph, std::move(info), PrefersChannelsLast(graph)),
+        attention_(emitter_, torch),
         fuses_scatters_(torch >= kFusedScatters) {}
 
   OperatorGraph Run() {
@@ -97,14 +101,16 @@ class Decomposer {
   void Add(const Node& node) {
     if (node.phase == Phase::kOptimizer) return emitter_.Copy(node, true);
     if (DecomposeNorm(emitter_, node) ||
-        DecomposeLoss(emitter_, node, fuses_scatters_)) {
+        DecomposeLoss(emitter_, node, fuses_scatters_) ||
+        attention_.Add(node)) {
       return;
     }
     if (AddFill(node) || AddTriangle(node) || AddCopiedRows(node)) return;
     if (AddBiasGradient(node) || AddMean(node) || AddDropout(node)) {
       return;
     }
-    if (AddPool(node) || AddPoolBackward(node) || AddReluBackward(node) ||
+    if (DecomposeProduct(emitter_, node) || AddPool(node) ||
+        AddPoolBackward(node) || AddReluBackward(node) ||
         AddGatherBackward(node) || AddCopied(node) || AddSameTensor(node) ||
         AddWithoutModels(node)) {
       return;
@@ -431,6 +437,7 @@ class Decomposer {
 
   const OperatorGraph& graph_;
   PrimitiveEmitter emitter_;
+  AttentionDecomposer attention_;
   bool fuses_scatters_;
 };
 

@@ -155,6 +155,17 @@ ValueId PrimitiveEmitter::View(ValueId of, TensorType type, std::string target,
   return builder_.AddResult(node, {}, std::move(type), storage);
 }
 
+ValueId PrimitiveEmitter::FirstOf(ValueId of, TensorType type) {
+  const Value value = builder_.value(of);
+  Strides strides = RecordedStrides(type.shape, foretell::StridesOf(value));
+  const NodeId node = builder_.AddNode({.target = "view",
+                                        .inputs = {of},
+                                        .scope = node_->scope,
+                                        .phase = node_->phase});
+  return builder_.AddResult(node, {}, std::move(type), value.storage,
+                            std::move(strides));
+}
+
 ValueId PrimitiveEmitter::EmitInto(ValueId into, std::string target,
                                    std::vector<ValueId> inputs,
                                    Attributes attributes) {

@@ -31,6 +31,8 @@ class PrimitiveEmitter {
 
   /// What Emit adds belongs to `node`.
   void Begin(const Node& node);
+  /// Of what Emit adds.
+  Phase phase() const { return node_->phase; }
   /// `made`, a result of the old graph that is not yet written, will lie where
   /// `of` lies, which is at least as large. It outlives the pass if either
   /// does.
@@ -51,6 +53,9 @@ class PrimitiveEmitter {
   /// Adds `of` as a tensor of another shape, by the view `target`.
   ValueId View(ValueId of, TensorType type, std::string target = "view",
                Attributes attributes = {});
+  /// Adds the first elements of `of` in every dimension, without a copy; in
+  /// its order, so it counts as a view.
+  ValueId FirstOf(ValueId of, TensorType type);
   /// Adds an operator that writes into the tensor `into`, and returns that.
   ValueId EmitInto(ValueId into, std::string target,
                    std::vector<ValueId> inputs, Attributes attributes = {});

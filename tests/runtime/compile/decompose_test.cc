@@ -164,5 +164,76 @@ output %z
             graph.value(graph.node(0).outputs[0]).storage);
 }
 
+constexpr char kRepeatedMask[] = R"(
+%q = input bf16[2,4,8,16]
+%m = input bool[2,1,8,1]
+%e = expand(%m) {size=[2, 1, 8, 8]} : bool[2,1,8,8] strides=[8, 8, 1, 0] alias %m
+%y = scaled_dot_product_attention(%q, %q, %q, %e) {dropout_p=0.0} : bf16[2,4,8,16]
+)";
+
+std::vector<DType> TypesOfProducts(const OperatorGraph& graph) {
+  std::vector<DType> types;
+  for (const Node& node : graph.nodes()) {
+    if (node.target != "bmm") continue;
+    types.push_back(graph.value(node.outputs[0]).type.dtype);
+  }
+  return types;
+}
+
+TEST(Decompose, WritesAttentionUnderARepeatedMaskAsProductsInF32) {
+  const OperatorGraph graph =
+      Decompose(ParseGraph(std::string(R"(graph "a" mode=inference)") +
+                           kRepeatedMask + "output %y\n"),
+                kCompiled, kFusedScatters);
+  EXPECT_EQ(TypesOfProducts(graph), (std::vector{DType::kF32, DType::kF32}));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.dtype, DType::kBF16);
+}
+
+TEST(Decompose, RunsGradientsOfAttentionInTheTypeOfAutocast) {
+  const OperatorGraph graph = Decompose(
+      ParseGraph(std::string(R"(graph "a" mode=training autocast=bf16)") +
+                 kRepeatedMask + R"(phase backward
+%g = ones_like(%y) : bf16[2,4,8,16] backward_temporary
+%dq, %dk, %dv = _scaled_dot_product_flash_attention_backward(%g, %q, %q, %q, %y) : bf16[2,4,8,16] backward_temporary, bf16[2,4,8,16] backward_temporary, bf16[2,4,8,16] backward_temporary
+output %dq
+)"),
+      kCompiled, kFusedScatters);
+  EXPECT_EQ(TypesOfProducts(graph),
+            (std::vector{DType::kF32, DType::kF32, DType::kBF16, DType::kBF16,
+                         DType::kBF16, DType::kBF16}));
+}
+
+/// Of what becomes of the product of `x` by the transposed `w`.
+std::vector<std::string> TargetsOfLinear(const std::string& x,
+                                         const std::string& w,
+                                         const std::string& y) {
+  const OperatorGraph graph =
+      Decompose(ParseGraph("graph \"l\" mode=inference\n%x = input " + x +
+                           "\n%w = parameter " + w +
+                           "\n%y = linear(%x, %w) : " + y + "\noutput %y\n"),
+                kCompiled, kFusedScatters);
+  return Targets(graph);
+}
+
+TEST(Decompose, PadsProductsWhoseRowsLieApartUnevenly) {
+  const std::vector<std::string> whole = {"linear"};
+  EXPECT_EQ(
+      TargetsOfLinear("bf16[4096,768]", "bf16[50257,768]", "bf16[4096,50257]"),
+      (std::vector<std::string>{"constant_pad_nd", "linear", "view"}));
+  EXPECT_EQ(
+      TargetsOfLinear("bf16[4096,768]", "bf16[50264,768]", "bf16[4096,50264]"),
+      whole);
+  EXPECT_EQ(
+      TargetsOfLinear("f32[4096,768]", "f32[50257,768]", "f32[4096,50257]"),
+      whole);
+  // Bound by memory, and odd in the rows alone, which lie evenly.
+  EXPECT_EQ(
+      TargetsOfLinear("bf16[64,768]", "bf16[50257,768]", "bf16[64,50257]"),
+      whole);
+  EXPECT_EQ(
+      TargetsOfLinear("bf16[4095,768]", "bf16[50264,768]", "bf16[4095,50264]"),
+      whole);
+}
+
 }  // namespace
 }  // namespace foretell::runtime
