@@ -119,7 +119,8 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
       "Share the step among GPUs; --batch is per GPU: ddp:8, zero1:8, zero2:8, "
       "fsdp:8, fsdp1:8 or hsdp:2x4; pp:4,microbatches=8: a pipeline, --batch "
       "for all GPUs; or, also for inference, tp:4: layers by columns and rows, "
-      "with tp:4,vocabulary the vocabulary as well");
+      "with tp:4,vocabulary the vocabulary as well, cp:4: sequences, --batch "
+      "for all GPUs, and ep:4: experts");
 }
 
 std::vector<std::string> LoopWords(const TrainingLoop& loop) {

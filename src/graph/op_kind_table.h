@@ -335,8 +335,9 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "_amp_foreach_non_finite_check_and_unscale _amp_update_scale"},
     {OpKind::kCollective,
      "c10d::allreduce c10d::broadcast c10d::_allgather_base "
-     "c10d::_reduce_scatter_base c10d::send c10d::recv offload::to_host "
-     "offload::from_host offload::step"},
+     "c10d::_reduce_scatter_base c10d::alltoall_base c10d::permute_tensor "
+     "c10d::send c10d::recv offload::to_host offload::from_host "
+     "offload::step"},
 };
 
 }  // namespace foretell
