@@ -246,6 +246,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "double bfloat16 long int bool _saturate_weight_to_fp16 "
      "bitsandbytes::dequantize_4bit bitsandbytes::dequantize_blockwise "
      "bitsandbytes::int8_vectorwise_quant bitsandbytes::int8_mm_dequant "
+     "torchao::mxfp8_quantize torchao::triton_mx_block_rearrange "
      "awq::dequantize"},
     {OpKind::kConcat,
      "cat concat concatenate stack _stack hstack vstack dstack column_stack "
