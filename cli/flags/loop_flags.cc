@@ -110,7 +110,7 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
       "Kernels of other libraries, one or several of liger, rms-norm, rope, "
       "swiglu, cross-entropy, fused-linear-cross-entropy, "
       "chunked-cross-entropy:8, foak, foak-liger; float8, float8-rowwise or "
-      "float8-rowwise-gw-hp: torchao's training in 8 bits");
+      "float8-rowwise-gw-hp, and mxfp8: torchao's training in 8 bits");
   command.add_option_function<std::string>(
       "--parallel",
       [&loop](const std::string& text) {
@@ -119,7 +119,8 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
       "Share the step among GPUs; --batch is per GPU: ddp:8, zero1:8, zero2:8, "
       "fsdp:8, fsdp1:8 or hsdp:2x4; pp:4,microbatches=8: a pipeline, --batch "
       "for all GPUs; or, also for inference, tp:4: layers by columns and rows, "
-      "with tp:4,vocabulary the vocabulary as well");
+      "with tp:4,vocabulary the vocabulary as well, cp:4: sequences, --batch "
+      "for all GPUs, and ep:4: experts");
 }
 
 std::vector<std::string> LoopWords(const TrainingLoop& loop) {

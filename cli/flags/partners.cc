@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/flags/pass_flags.h"
+#include "foretell/parallel.h"
 #include "src/core/failure.h"
 #include "src/core/text.h"
 
@@ -104,7 +105,8 @@ const std::vector<PartnerRow>& Rows() {
       {"", "--parallel",
        [](G given) {
          const auto values = given.Values("--parallel");
-         return given.Trains() || values.front().starts_with("tp:");
+         return given.Trains() ||
+                SharesInference(ParseParallel("--parallel", values.front()));
        },
        kTraining},
       {"", "--runtime",

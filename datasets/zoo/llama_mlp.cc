@@ -9,6 +9,8 @@
 #include <tuple>
 
 #include "datasets/zoo/module_scope.h"
+#include "src/core/failure.h"
+#include "src/program/expert_parallel.h"
 #include "src/program/fused_kernels.h"
 #include "src/program/liger.h"
 
@@ -80,7 +82,8 @@ at::Tensor DecoderMlp::Inner(const at::Tensor& x) {
 RoutedExperts::RoutedExperts(const LlamaConfig& config) : config_(config) {
   router_ = register_module("gate", Dense(config.width, config.experts, false));
   torch::nn::ModuleList experts;
-  for (std::int64_t i = 0; i < config.experts; ++i) {
+  const std::int64_t here = ExpertParallelScope::ExpertsHere(config.experts);
+  for (std::int64_t i = 0; i < here; ++i) {
     experts_.push_back(
         std::make_shared<DecoderMlp>(config, ExpertInner(config)));
     experts->push_back(experts_.back());
@@ -97,7 +100,9 @@ at::Tensor RoutedExperts::forward(const at::Tensor& x) {
   const ModuleScope scope(*this);
   const at::Tensor tokens = x.view({-1, x.size(-1)});
   const Choice choice = Route(tokens);
-  at::Tensor y = RunExperts(tokens, choice.weights);
+  at::Tensor y = ExpertParallelScope::Shares()
+                     ? RunSharedExperts(tokens, choice)
+                     : RunExperts(tokens, choice);
   if (shared_) {
     at::Tensor shared = shared_->forward(tokens);
     shared = at::sigmoid(shared_gate_->forward(tokens)) * shared;
@@ -117,12 +122,29 @@ RoutedExperts::Choice RoutedExperts::Route(const at::Tensor& tokens) {
       at::zeros({tokens.size(0), config_.experts_per_token, config_.experts},
                 chosen.options());
   mask.scatter_(-1, chosen.unsqueeze(-1), 1);
-  return {weights.to(tokens.scalar_type()), mask.permute({2, 1, 0})};
+  return {weights.to(tokens.scalar_type()), mask.permute({2, 1, 0}), chosen};
+}
+
+at::Tensor RoutedExperts::RunSharedExperts(const at::Tensor& tokens,
+                                           const Choice& choice) {
+  const at::Tensor order = at::argsort(choice.chosen.flatten());
+  const at::Tensor token = at::div(order, config_.experts_per_token, "floor");
+  const at::Tensor rows =
+      ExpertParallelScope::Dispatch(tokens.index({token}), config_.experts);
+  std::vector<at::Tensor> results = rows.split_with_sizes(
+      EqualShares(rows.size(0), static_cast<std::int64_t>(experts_.size())));
+  for (std::size_t i = 0; i < experts_.size(); ++i) {
+    results[i] = experts_[i]->forward(results[i]);
+  }
+  at::Tensor y = ExpertParallelScope::Combine(at::cat(results), order.size(0));
+  y = y * choice.weights.flatten().index({order}).unsqueeze(-1);
+  return at::zeros_like(tokens).index_add(0, token, y);
 }
 
 at::Tensor RoutedExperts::RunExperts(const at::Tensor& tokens,
-                                     const at::Tensor& weights) {
+                                     const Choice& choice) {
   using at::indexing::Slice;
+  const at::Tensor& weights = choice.weights;
   const std::int64_t choices = weights.numel();
   const std::int64_t running = std::min(config_.experts, choices);
   at::Tensor sum = at::zeros_like(tokens);
@@ -144,6 +166,11 @@ at::Tensor RoutedExperts::RunExperts(const at::Tensor& tokens,
 
 PackedExperts::PackedExperts(const LlamaConfig& config)
     : config_(config), activate_(FindTokenActivation(config.activation)) {
+  if (ExpertParallelScope::Shares()) {
+    throw InvalidArgument(
+        "experts whose weights are one tensor are not modelled with GPUs that "
+        "share experts");
+  }
   const std::int64_t inner = ExpertInner(config);
   in_ = register_parameter(
       "input_linear", at::empty({config.experts, 2 * inner, config.width}));

@@ -51,11 +51,14 @@ class RoutedExperts final : public torch::nn::Module {
   struct Choice {
     at::Tensor weights;  ///< In the type of the tokens.
     at::Tensor mask;     ///< i64[experts, experts per token, tokens], one-hot.
+    at::Tensor chosen;   ///< i64[tokens, experts per token].
   };
 
   Choice Route(const at::Tensor& tokens);
   /// Sum of the chosen experts' weighted results, [tokens, width].
-  at::Tensor RunExperts(const at::Tensor& tokens, const at::Tensor& weights);
+  at::Tensor RunExperts(const at::Tensor& tokens, const Choice& choice);
+  /// The same if GPUs share the experts, of which `experts_` are this one's.
+  at::Tensor RunSharedExperts(const at::Tensor& tokens, const Choice& choice);
 
   LlamaConfig config_;
   Dense router_ = nullptr;

@@ -27,6 +27,12 @@ enum class ParallelKind : std::uint8_t {
   /// torch.distributed.pipelining: each GPU has blocks of its own and sends
   /// their results to the next; a batch goes through in micro-batches.
   kPipeline,
+  /// context_parallel: each GPU has a part of every sequence, and attention
+  /// passes keys and values around.
+  kContext,
+  /// Each GPU has a batch and some experts of its own; tokens go to the GPUs of
+  /// their experts and back.
+  kExpert,
 };
 
 /// The order in which a GPU of a pipeline runs its passes.
@@ -80,11 +86,22 @@ struct ParallelSpec {
   /// kPipeline: paths of the modules with which stages begin, except for the
   /// first stage, separated by colons; empty: stages of similar arithmetic.
   std::string split = {};
-  /// kTensor and kPipeline: the GPUs are one of `copies` such groups, each
-  /// with a batch of its own; kDdp, and for kTensor kZero2, kFsdp and kFsdp1,
-  /// to which their options then apply. kOneGpu: there is one group.
+  /// kContext: keys and values go from GPU to GPU instead of to all at once,
+  /// set_rotate_method("alltoall").
+  bool all_to_all = false;
+  /// kContext: parts are consecutive, so that the last GPU has most of a causal
+  /// attention's work: enable_load_balance = False.
+  bool unbalanced = false;
+  /// Plans for groups of kContext: GPUs of such a group; divides ShardGroup.
+  int batch_group = 1;
+  /// kExpert: tokens for the experts of this GPU, in percent of an equal share.
+  int imbalance = 100;
+  /// kTensor, kPipeline and kContext: the GPUs are one of `copies` such groups,
+  /// each with a batch of its own; kDdp, and for kTensor and kContext kZero2,
+  /// kFsdp and kFsdp1, to which their options then apply. kOneGpu: there is one
+  /// group.
   ParallelKind data = ParallelKind::kOneGpu;
-  int copies = 1;  ///< At least 2 unless `data` is kOneGpu.
+  int copies = 1;  ///< At least 2 unless `data` is kOneGpu or for kContext.
 
   bool operator==(const ParallelSpec&) const = default;
 };
@@ -96,6 +113,9 @@ ParallelSpec DataPart(const ParallelSpec& spec);
 
 /// True for kZero2, kFsdp and kFsdp1, of a group or of groups.
 bool ShardsParameters(const ParallelSpec& spec);
+/// True if GPUs of a group share sequences, so that each has a part of the
+/// batch's tokens.
+bool SharesSequences(const ParallelSpec& spec);
 /// True if GPUs share inference as well as training.
 bool SharesInference(const ParallelSpec& spec);
 
@@ -108,8 +128,8 @@ int MicroBatchesOf(const ParallelSpec& spec);
 
 /// "fsdp:8", "hsdp:2x4", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*",
 /// "fsdp1:8,fp32-shards,reduce=bf16", "tp:8,vocabulary",
-/// "pp:4,schedule=interleaved:2,microbatches=8", "tp:2+fsdp:4"; empty for
-/// kOneGpu.
+/// "pp:4,schedule=interleaved:2,microbatches=8", "cp:8,all-to-all",
+/// "ep:4,imbalance=150", "tp:2+fsdp:4"; empty for kOneGpu.
 std::string ToString(const ParallelSpec& spec);
 /// Reads what ToString writes. Throws Error(kInvalidArgument) that begins with
 /// `flag` for an unknown kind or option, and for fewer than 2 or more than

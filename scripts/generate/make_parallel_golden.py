@@ -7,7 +7,7 @@ processes share.
 Networks run on the CPU, over Gloo, in two and in four processes: alone, under
 DistributedDataParallel, with ZeroRedundancyOptimizer, under fully_shard and
 FullyShardedDataParallel and with layers that parallelize_module shares by columns and
-rows, vocabularies and sequences too. PyTorch's profiler sees every allocation of the
+rows, vocabularies and sequences too, with ring attention and with experts of their own. PyTorch's profiler sees every allocation of the
 first process from before the network is made. Steps are repeated until the reducer has
 its final buckets; of the last step are kept, in bytes, `standing` alive after
 zero_grad(), `forward` after the last forward pass and the loss, `backward` after the last
@@ -34,6 +34,7 @@ import tempfile
 
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
 import torch.multiprocessing as mp
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
@@ -42,6 +43,7 @@ from torch.distributed.fsdp import (
 from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.distributed.tensor import DTensor, Replicate, Shard
+from torch.distributed.tensor.experimental._context_parallel import _attention
 from torch.distributed.tensor.parallel import (
     ColwiseParallel, PrepareModuleInput, PrepareModuleOutput, RowwiseParallel,
     SequenceParallel, parallelize_module)
@@ -64,6 +66,9 @@ SEQUENCES = ("tp:{},sp", "tp:{},vocabulary,sp")
 FLAT = ("fsdp1:2",)
 # Groups of two with all shards each, of four processes.
 GROUPS = ("hsdp:2x2",)
+# Shared sequences; the second ones in groups of two, of four processes.
+EXPERTS = ("ep:{}",)
+RINGS, PAIRS = ("cp:{}", "cp:{},all-to-all", "cp:{}+fsdp:1"), ("cp:2+ddp:2", "cp:2+fsdp:2")
 # Plans whose steps add up the gradients of several batches, too; under the second ones
 # only the last batch exchanges gradients, DDP's always.
 ADDED, BATCHES = ("zero2:2", "fsdp:2", "fsdp1:2"), (2,)
@@ -236,6 +241,106 @@ class Placed(Blocks):
     BLOCK = PlacedBlock
 
 
+class RingAttention(torch.autograd.Function):
+    """PyTorch's ring around the kernel of the CPU, which it has only for GPUs."""
+
+    FORWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+    BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
+
+    @staticmethod
+    def forward(context, query, key, value, group):
+        out, lse = _attention._templated_ring_attention(
+            group, 2, RingAttention.FORWARD, query=query, key=key, value=value,
+            is_causal=True, dropout_p=0.0)
+        context.save_for_backward(query, key, value, out, lse)
+        context.group = group
+        return out
+
+    @staticmethod
+    def backward(context, gradient):
+        query, key, value, out, lse = context.saved_tensors
+        return *_attention._templated_ring_attention_backward(
+            context.group, 2, RingAttention.BACKWARD, grad_out=gradient,
+            grad_out_name="grad_out", query=query, key=key, value=value, out=out,
+            logsumexp=lse, is_causal=True, dropout_p=0.0), None
+
+
+class RingBlock(Block):
+    """A block of a decoder, whose processes may share sequences."""
+
+    GROUP = None
+
+    def attend(self, x):
+        batch, tokens, _ = x.shape
+        q, k, v = self.qkv(x).view(batch, tokens, 3, self.heads, -1).permute(
+            2, 0, 3, 1, 4).unbind(0)
+        y = (nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+             if self.GROUP is None else RingAttention.apply(q, k, v, self.GROUP))
+        return self.out(y.transpose(1, 2).reshape(batch, tokens, -1))
+
+
+class Ring(Blocks):
+    """tests/program/context_parallel_test.cc has the same."""
+
+    BLOCK = RingBlock
+    TOKENS = 16
+
+    def units(self):
+        return []
+
+    def example(self):
+        group = RingBlock.GROUP
+        parts = 1 if group is None else dist.get_world_size(group)
+        return torch.zeros(4, self.TOKENS // parts, dtype=torch.int64)
+
+
+class Expert(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.up = nn.Linear(width, 2 * width, bias=False)
+        self.down = nn.Linear(2 * width, width, bias=False)
+
+    def forward(self, x):
+        return self.down(nn.functional.gelu(self.up(x)))
+
+
+class RoutedBlock(nn.Module):
+    """Four experts, two for each token, which a router would choose equally often."""
+
+    GROUP, EXPERTS, CHOICES = None, 4, 2
+
+    def __init__(self, width, heads):
+        super().__init__()
+        parts = dist.get_world_size(self.GROUP) if self.GROUP else 1
+        self.norm = nn.LayerNorm(width)
+        self.router = nn.Linear(width, self.EXPERTS, bias=False)
+        self.experts = nn.ModuleList(Expert(width) for _ in range(self.EXPERTS // parts))
+
+    def exchange(self, rows):
+        if self.GROUP is None:
+            return rows
+        parts = dist.get_world_size(self.GROUP)
+        sizes = [rows.size(0) // parts] * parts
+        return functional.all_to_all_single_autograd(rows, sizes, sizes, self.GROUP)
+
+    def forward(self, x):
+        tokens = self.norm(x).flatten(0, 1)
+        top, chosen = self.router(tokens).softmax(-1).topk(self.CHOICES)
+        order = chosen.flatten().argsort()
+        token = order // self.CHOICES
+        rows = self.exchange(tokens[token])
+        parts = rows.split(rows.size(0) // len(self.experts))
+        y = torch.cat([expert(part) for expert, part in zip(self.experts, parts)])
+        y = self.exchange(y) * top.flatten()[order].unsqueeze(-1)
+        return x + torch.zeros_like(tokens).index_add(0, token, y).view_as(x)
+
+
+class Routed(Blocks):
+    """tests/program/expert_parallel_test.cc has the same."""
+
+    BLOCK = RoutedBlock
+
+
 class Language(Blocks):
     """Blocks whose vocabulary four processes share evenly."""
 
@@ -283,7 +388,9 @@ NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT + GROUPS),
             "language": (Language, PLANS[-1:] + SEQUENCES[1:]),
             "tied": (Tied, PLANS[-1:]),
             "placed": (Placed, PLANS[-2:-1]),
-            "mlp": (Mlp, PLANS[:-2])}
+            "mlp": (Mlp, PLANS[:-2]),
+            "ring": (Ring, RINGS + PAIRS),
+            "routed": (Routed, EXPERTS)}
 
 
 def shard(network, mesh, reshard, policy):
@@ -364,7 +471,10 @@ def prepare(network, plan, mesh):
     kind = plan.partition(":")[0]
     policy = MixedPrecisionPolicy(
         reduce_dtype=torch.bfloat16 if plan.endswith("reduce=bf16") else None)
-    if kind in ("ddp", "zero1"):
+    if kind == "ep":
+        network._ddp_params_and_buffers_to_ignore = [
+            name for name, _ in network.named_parameters() if ".experts." in name]
+    if kind in ("ddp", "zero1", "ep"):
         network = nn.parallel.DistributedDataParallel(
             network, gradient_as_bucket_view=plan.endswith("bucket-view"))
     elif kind in ("zero2", "fsdp", "hsdp"):
@@ -400,7 +510,16 @@ def holds_gradients(network, plan, is_last):
     return contextlib.nullcontext() if is_last else network.no_sync()
 
 
+def share_context(plan, gpus, rings):
+    """The plan by which all GPUs share gradients, or parameters."""
+    own, _, data = plan.partition("+")
+    RingBlock.GROUP = rings[int(own.partition(":")[2].partition(",")[0])]
+    _attention.set_rotate_method("alltoall" if "all-to-all" in own else "allgather")
+    return f"{data.partition(':')[0] or 'ddp'}:{gpus}"
+
+
 def take_steps(make, plan, batches, mesh):
+    RoutedBlock.GROUP = mesh.get_group() if plan.startswith("ep") else None
     network = make()
     x = network.example()
     network, optimizer = prepare(network, plan, mesh)
@@ -478,10 +597,14 @@ def marked(call):
 
 
 def mark_exchanges():
-    """fully_shard looks them up in the module at each call."""
+    """fully_shard and ring attention look them up in the module at each call."""
     dist.all_gather_single = marked(dist.all_gather_single)
     dist.reduce_scatter_single = marked(dist.reduce_scatter_single)
     dist.all_gather = marked(dist.all_gather)
+    gather = functional.all_gather_single
+    # Gloo holds its copy until the exchange is waited for.
+    functional.all_gather_single = marked(
+        lambda *arguments, **options: gather(*arguments, **options).wait())
 
 
 def work(rank, gpus, port, path):
@@ -496,12 +619,14 @@ def work(rank, gpus, port, path):
     alone = ("",) if gpus == GPUS[0] else ()
     groups = (init_device_mesh("cpu", (2, 2), mesh_dim_names=("copies", "shards"))
               if gpus == 4 else None)
+    rings = {gpus: mesh.get_group(), **({2: groups.get_group("shards")} if groups else {})}
     rows = [{"network": name, "plan": plan, "batches": batches,
-             **least(make, plan, batches, groups if plan in GROUPS else mesh)}
+             **least(make, share_context(plan, gpus, rings) if "cp:" in plan else plan,
+                     batches, groups if plan in GROUPS else mesh)}
             for name, (make, plans) in NETWORKS.items()
             for plan in (one.format(gpus) for one in alone + plans)
             if (name, plan) != ("modular", "tp:4,sp")  # docs/parallel.md has why.
-            if plan not in FLAT + GROUPS or (plan in FLAT) == (gpus == GPUS[0])
+            if plan not in FLAT + GROUPS + PAIRS or (plan in FLAT) == (gpus == GPUS[0])
             for batches in (1, *(BATCHES if plan in ADDED and name == "blocks" else ()))]
     rows += [{"network": "blocks", "plan": plan, "batches": batches,
               **least(Blocks, plan, batches, mesh)}

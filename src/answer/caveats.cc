@@ -115,6 +115,18 @@ void WarnOfMemory(const DeviceSpec& device, const Prediction& prediction,
            : "latency and energy are hypothetical"));
 }
 
+/// What needs a GPU of a generation.
+struct CapabilityRow {
+  std::string_view target;
+  std::string_view what;
+  int least;
+};
+
+constexpr CapabilityRow kCapabilities[] = {
+    {"torchao::mxfp8_quantize", "blocks of 8-bit floats with scales",
+     device::kBlackwellData},
+    {"_scaled_mm", "products of 8-bit floats", device::kAda}};
+
 }  // namespace
 
 Coverage CoverageOf(const OperatorGraph& graph, const CostEstimate& cost) {
@@ -149,15 +161,18 @@ Coverage CoverageOf(const OperatorGraph& graph, const CostEstimate& cost) {
 void RequireRuns(const OperatorGraph& graph, const DeviceSpec& device) {
   // 0: a device file that does not state it.
   const int capability = device.compute_capability;
-  if (capability == 0 || capability >= device::kAda) return;
-  const auto found =
-      std::ranges::find(graph.nodes(), "_scaled_mm", &Node::target);
-  if (found == graph.nodes().end()) return;
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format("products of 8-bit floats need compute capability 8.9, {} "
-                  "has {}.{}",
-                  device.name, capability / 10, capability % 10));
+  if (capability == 0) return;
+  for (const CapabilityRow& row : kCapabilities) {
+    if (capability >= row.least ||
+        std::ranges::find(graph.nodes(), row.target, &Node::target) ==
+            graph.nodes().end()) {
+      continue;
+    }
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{} need compute capability {}.{}, {} has {}.{}",
+                            row.what, row.least / 10, row.least % 10,
+                            device.name, capability / 10, capability % 10));
+  }
 }
 
 std::vector<std::string> CaveatsOf(const OperatorGraph& graph,

@@ -18,10 +18,12 @@
 //
 // Of N GPUs each sends (N-1)/N of the tensor in N-1 hops to gather or to
 // scatter it; averaging is both, one after the other; sending from one to all
-// is the whole tensor. From one to another it is one hop, which counts as the
-// sender's; the receiver waits for it. Left out: NVLink SHARP, by which
-// all-reduces of H100s are faster than a ring, the multiprocessors that NCCL
-// takes away from other kernels, and networks between machines.
+// is the whole tensor. All to all send (N-1)/N of it, N-1 parts one after
+// another. From one to another it is one hop, which counts as the sender's; the
+// receiver waits for it; if all GPUs do so at once, it is one hop, too. Left
+// out: NVLink SHARP, by which all-reduces of H100s are faster than a ring, the
+// multiprocessors that NCCL takes away from other kernels, and networks between
+// machines.
 //
 // The host is reached over PCIe: 3.0 up to compute capability 7.5, 4.0 for
 // 8.x, 5.0 since 9.0, x16 unless the device's own link is PCIe and narrower
@@ -56,10 +58,11 @@ struct RingRow {
 constexpr RingRow kRings[] = {{kAllReduce, 2, false},
                               {kAllGather, 1, false},
                               {kReduceScatter, 1, false},
+                              {kAllToAll, 1, false},
                               {kBroadcast, 1, true}};
 
 LinkUse UseOf(const Collective& collective) {
-  if (collective.target == kSend) {
+  if (collective.target == kSend || collective.target == kRotate) {
     return {.bytes = static_cast<double>(collective.bytes),
             .hops = 1,
             .waits_for = {}};

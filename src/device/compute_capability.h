@@ -9,6 +9,7 @@ inline constexpr int kTuring = 75;
 inline constexpr int kAmpereData = 80;  ///< A100, A30; the first with TF32.
 inline constexpr int kAda = 89;         ///< The first with floats of 8 bits.
 inline constexpr int kHopper = 90;
+inline constexpr int kBlackwellData = 100;  ///< The first with MX formats.
 inline constexpr int kGeForceBlackwell = 120;
 /// @}
 

@@ -366,16 +366,16 @@ inline constexpr AttributeRow kAttributeRows[] = {
     {"topk", "k", attribute_rules::kCount},
     // foretell's own -----------------------------------------------------
     {"c10d::allreduce c10d::broadcast c10d::_allgather_base "
-     "c10d::_reduce_scatter_base",
+     "c10d::_reduce_scatter_base c10d::alltoall_base c10d::permute_tensor",
      "gpus", attribute_rules::kPositive},
     {"c10d::allreduce c10d::broadcast c10d::_allgather_base "
-     "c10d::_reduce_scatter_base",
+     "c10d::_reduce_scatter_base c10d::alltoall_base c10d::permute_tensor",
      "plan_gpus", attribute_rules::kPositive},
     {"c10d::allreduce c10d::broadcast c10d::_allgather_base "
-     "c10d::_reduce_scatter_base",
+     "c10d::_reduce_scatter_base c10d::alltoall_base c10d::permute_tensor",
      "bytes", attribute_rules::Between(0, kMaxTotalBytes)},
     {"c10d::allreduce c10d::broadcast c10d::_allgather_base "
-     "c10d::_reduce_scatter_base",
+     "c10d::_reduce_scatter_base c10d::alltoall_base c10d::permute_tensor",
      "plan", {.form = AttributeForm::kText}},
     {"linear addmm mm matmul", "shared", {.form = AttributeForm::kText}},
 };

@@ -6,6 +6,15 @@
 #include "src/graph/host_operator.h"
 
 namespace foretell {
+namespace {
+
+/// Whether the GPUs are some of those among which another plan shares
+/// gradients, if there is one.
+bool IsWithinOthers(const CollectiveGroup& group) {
+  return group.plan.starts_with("cp:") || group.plan.starts_with("ep:");
+}
+
+}  // namespace
 
 bool IsOfHost(const Node& node) {
   return node.target == kToHost || node.target == kFromHost ||
@@ -32,14 +41,17 @@ std::vector<CollectiveGroup> GroupsOf(const OperatorGraph& graph) {
     groups.push_back({.plan = std::string(one->plan), .gpus = one->plan_gpus});
   }
   std::ranges::stable_partition(groups, [](const CollectiveGroup& one) {
-    return one.plan.starts_with("tp:") || one.plan.starts_with("pp:");
+    return one.plan.starts_with("tp:") || one.plan.starts_with("pp:") ||
+           IsWithinOthers(one);
   });
   return groups;
 }
 
 std::int64_t GpusOf(const std::vector<CollectiveGroup>& groups) {
   std::int64_t gpus = 1;
-  for (const CollectiveGroup& one : groups) gpus *= one.gpus;
+  for (const CollectiveGroup& one : groups) {
+    if (groups.size() == 1 || !IsWithinOthers(one)) gpus *= one.gpus;
+  }
   return gpus;
 }
 

@@ -46,6 +46,11 @@ inline constexpr std::string_view kAllGather = "c10d::_allgather_base_";
 inline constexpr std::string_view kReduceScatter =
     "c10d::_reduce_scatter_base_";
 inline constexpr std::string_view kBroadcast = "c10d::broadcast_";
+/// An equal part of the tensor from each GPU to each other.
+inline constexpr std::string_view kAllToAll = "c10d::alltoall_base_";
+/// All of each GPU's tensor to the next GPU: permute_tensor of the functional
+/// collectives.
+inline constexpr std::string_view kRotate = "c10d::permute_tensor";
 /// From one GPU to one other; they have kPeerAttribute and kTagAttribute.
 inline constexpr std::string_view kSend = "c10d::send";
 inline constexpr std::string_view kReceive = "c10d::recv_";
@@ -82,7 +87,8 @@ struct CollectiveGroup {
 /// Every plan of the graph's exchanges once; empty for one GPU. The first is
 /// that by which GPUs share a batch, if there are two.
 std::vector<CollectiveGroup> GroupsOf(const OperatorGraph& graph);
-/// Product of the groups' GPUs.
+/// GPUs of all groups together. Those that share sequences or experts are some
+/// of those that share gradients.
 std::int64_t GpusOf(const std::vector<CollectiveGroup>& groups);
 
 /// Linear layers of the forward pass, by kShareAttribute.

@@ -246,6 +246,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "double bfloat16 long int bool _saturate_weight_to_fp16 "
      "bitsandbytes::dequantize_4bit bitsandbytes::dequantize_blockwise "
      "bitsandbytes::int8_vectorwise_quant bitsandbytes::int8_mm_dequant "
+     "torchao::mxfp8_quantize torchao::triton_mx_block_rearrange "
      "awq::dequantize"},
     {OpKind::kConcat,
      "cat concat concatenate stack _stack hstack vstack dstack column_stack "
@@ -335,8 +336,9 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "_amp_foreach_non_finite_check_and_unscale _amp_update_scale"},
     {OpKind::kCollective,
      "c10d::allreduce c10d::broadcast c10d::_allgather_base "
-     "c10d::_reduce_scatter_base c10d::send c10d::recv offload::to_host "
-     "offload::from_host offload::step offload::run"},
+     "c10d::_reduce_scatter_base c10d::alltoall_base c10d::permute_tensor "
+     "c10d::send c10d::recv offload::to_host offload::from_host "
+     "offload::step offload::run"},
 };
 
 }  // namespace foretell

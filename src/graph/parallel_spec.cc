@@ -14,6 +14,7 @@ namespace {
 constexpr int kMostGpus = 65536;
 constexpr int kMostMicroBatches = 1024;
 constexpr int kMostStagesPerGpu = 64;
+constexpr int kMostImbalance = 100 * 1024;  ///< Percent.
 constexpr std::string_view kGpipe = "gpipe";
 constexpr std::string_view k1F1B = "1f1b";
 constexpr std::string_view kInterleaved = "interleaved:";
@@ -29,7 +30,8 @@ constexpr ParallelName kParallelNames[] = {
     {ParallelKind::kZero2, "zero2"},       {ParallelKind::kFsdp, "fsdp"},
     {ParallelKind::kFsdp1, "fsdp1"},       {ParallelKind::kFsdp, "hsdp", true},
     {ParallelKind::kFsdp1, "hsdp1", true}, {ParallelKind::kTensor, "tp"},
-    {ParallelKind::kPipeline, "pp"}};
+    {ParallelKind::kPipeline, "pp"},       {ParallelKind::kContext, "cp"},
+    {ParallelKind::kExpert, "ep"}};
 
 bool HasBuckets(ParallelKind kind) {
   return kind == ParallelKind::kDdp || kind == ParallelKind::kZero1;
@@ -38,6 +40,10 @@ bool HasBuckets(ParallelKind kind) {
 bool SharesFeatures(ParallelKind kind) { return kind == ParallelKind::kTensor; }
 
 bool HasStages(ParallelKind kind) { return kind == ParallelKind::kPipeline; }
+
+bool HasRings(ParallelKind kind) { return kind == ParallelKind::kContext; }
+
+bool HasExperts(ParallelKind kind) { return kind == ParallelKind::kExpert; }
 
 bool IsFsdp(ParallelKind kind) {
   return kind == ParallelKind::kFsdp || kind == ParallelKind::kFsdp1;
@@ -60,6 +66,8 @@ constexpr ParallelSwitch kParallelSwitches[] = {
     {"bucket-view", &HasBuckets, &ParallelSpec::bucket_view},
     {"vocabulary", &SharesFeatures, &ParallelSpec::vocabulary},
     {"sp", &SharesFeatures, &ParallelSpec::sequence},
+    {"all-to-all", &HasRings, &ParallelSpec::all_to_all},
+    {"unbalanced", &HasRings, &ParallelSpec::unbalanced},
     {"fp32-shards", &IsFsdp, &ParallelSpec::float_shards},
     {"cpu-offload", &IsFsdp, &ParallelSpec::cpu_offload},
     {"reentrant", &IsFsdp1, &ParallelSpec::reentrant},
@@ -115,6 +123,14 @@ std::string MicroBatchesText(const ParallelSpec& spec) {
   return spec.micro_batches > 0 ? fmt::format("{}", spec.micro_batches) : "";
 }
 
+bool ReadImbalance(std::string_view text, ParallelSpec& spec) {
+  return ReadCount(text, 100, kMostImbalance, spec.imbalance);
+}
+
+std::string ImbalanceText(const ParallelSpec& spec) {
+  return spec.imbalance > 100 ? fmt::format("{}", spec.imbalance) : "";
+}
+
 template <std::string ParallelSpec::*field>
 bool ReadPath(std::string_view text, ParallelSpec& spec) {
   spec.*field = text;
@@ -141,7 +157,8 @@ constexpr ParallelValue kParallelValues[] = {
     {"schedule=", &HasStages, &ReadSchedule, &ScheduleText},
     {"microbatches=", &HasStages, &ReadMicroBatches, &MicroBatchesText},
     {"split=", &HasStages, &ReadPath<&ParallelSpec::split>,
-     &PathText<&ParallelSpec::split>}};
+     &PathText<&ParallelSpec::split>},
+    {"imbalance=", &HasExperts, &ReadImbalance, &ImbalanceText}};
 
 /// Whether `word` is an option of the spec's kind, which it then has.
 bool ReadOption(std::string_view word, ParallelSpec& spec) {
@@ -176,26 +193,27 @@ std::string_view CutWord(std::string_view& text, char separator) {
   return word;
 }
 
-/// "8", or of replicas "2x4".
-bool ReadGpus(std::string_view text, bool has_replicas, ParallelSpec& spec) {
+/// "8", or of replicas "2x4"; at least `least` in a group.
+bool ReadGpus(std::string_view text, bool has_replicas, int least,
+              ParallelSpec& spec) {
   if (has_replicas &&
       !ReadCount(CutWord(text, 'x'), 2, kMostGpus / 2, spec.replicas)) {
     return false;
   }
   int group = 0;
-  if (!ReadCount(text, 2, kMostGpus / spec.replicas, group)) return false;
+  if (!ReadCount(text, least, kMostGpus / spec.replicas, group)) return false;
   spec.gpus = spec.replicas * group;
   return true;
 }
 
-std::optional<ParallelSpec> ReadSpec(std::string_view text) {
+std::optional<ParallelSpec> ReadSpec(std::string_view text, int least = 2) {
   if (text.ends_with(',')) return {};
   std::string_view head = CutWord(text, ',');
   const auto* const row = std::ranges::find(kParallelNames, CutWord(head, ':'),
                                             &ParallelName::name);
   if (row == std::end(kParallelNames)) return {};
   ParallelSpec spec{.kind = row->kind};
-  if (!ReadGpus(head, row->has_replicas, spec)) return {};
+  if (!ReadGpus(head, row->has_replicas, least, spec)) return {};
   while (!text.empty()) {
     if (!ReadOption(CutWord(text, ','), spec)) return {};
   }
@@ -205,11 +223,12 @@ std::optional<ParallelSpec> ReadSpec(std::string_view text) {
 /// Whether groups under `model` can share a step by `data`.
 bool Combine(const ParallelSpec& model, const ParallelSpec& data) {
   if (data.kind == ParallelKind::kDdp) {
-    return model.kind == ParallelKind::kTensor ||
-           model.kind == ParallelKind::kPipeline;
+    return model.kind == ParallelKind::kTensor || HasStages(model.kind) ||
+           HasRings(model.kind);
   }
-  return model.kind == ParallelKind::kTensor && !model.vocabulary &&
-         HasBlocks(data.kind);
+  const bool shares_parts =
+      model.kind == ParallelKind::kTensor && !model.vocabulary;
+  return HasBlocks(data.kind) && (shares_parts || HasRings(model.kind));
 }
 
 /// The options of plans by which groups share a step.
@@ -230,7 +249,10 @@ std::optional<ParallelSpec> ReadPlans(std::string_view text) {
   const std::size_t plus = text.find('+');
   std::optional<ParallelSpec> spec = ReadSpec(text.substr(0, plus));
   if (!spec || plus == std::string_view::npos) return spec;
-  const std::optional<ParallelSpec> data = ReadSpec(text.substr(plus + 1));
+  // GPUs that share sequences shard parameters among themselves, too.
+  const int least = HasRings(spec->kind) ? 1 : 2;
+  const std::optional<ParallelSpec> data =
+      ReadSpec(text.substr(plus + 1), least);
   if (!data || !Combine(*spec, *data)) return {};
   spec->data = data->kind;
   spec->copies = data->gpus;
@@ -251,7 +273,9 @@ ParallelSpec ModelPart(const ParallelSpec& spec) {
 
 ParallelSpec DataPart(const ParallelSpec& spec) {
   if (spec.data == ParallelKind::kOneGpu) return {};
-  ParallelSpec part{.kind = spec.data, .gpus = spec.copies};
+  const int group = HasRings(spec.kind) ? spec.gpus : 1;
+  ParallelSpec part{.kind = spec.data, .gpus = spec.copies * group};
+  part.batch_group = group;
   CopyDataOptions(spec, part);
   return part;
 }
@@ -265,8 +289,11 @@ int MicroBatchesOf(const ParallelSpec& spec) {
   return spec.micro_batches > 0 ? spec.micro_batches : spec.gpus;
 }
 
+bool SharesSequences(const ParallelSpec& spec) { return HasRings(spec.kind); }
+
 bool SharesInference(const ParallelSpec& spec) {
-  return spec.kind == ParallelKind::kTensor &&
+  return (spec.kind == ParallelKind::kTensor || HasRings(spec.kind) ||
+          HasExperts(spec.kind)) &&
          spec.data == ParallelKind::kOneGpu;
 }
 
@@ -286,7 +313,8 @@ std::string ToString(const ParallelSpec& spec) {
     }
   }
   if (has_replicas) text += fmt::format("{}x", spec.replicas);
-  return text + fmt::format("{}", ShardGroup(spec)) + OptionsText(spec);
+  return text + fmt::format("{}", ShardGroup(spec) / spec.batch_group) +
+         OptionsText(spec);
 }
 
 ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
@@ -294,13 +322,16 @@ ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
     return *std::move(spec);
   throw InvalidArgument(
       "{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N, fsdp1:N, hsdp:MxN, "
-      "hsdp1:MxN, tp:N or pp:N with 2 to {} GPUs; optionally, ddp and zero1 "
-      "with ',bucket-view', tp with ',vocabulary' and ',sp', zero2, fsdp, "
+      "hsdp1:MxN, tp:N, pp:N, cp:N or ep:N with 2 to {} GPUs; optionally, ddp "
+      "and zero1 with ',bucket-view', tp with ',vocabulary' and ',sp', cp with "
+      "',all-to-all' and ',unbalanced', ep with ',imbalance=PERCENT' from 100, "
+      "zero2, fsdp, "
       "fsdp1, hsdp and hsdp1 with ',blocks=PATH' and ',no-sync', all of these "
       "but zero2 with ',fp32-shards', ',cpu-offload' and ',reduce=fp32', bf16 "
       "or fp16, fsdp1 and hsdp1 with ',reentrant' and ',orig-params', pp with "
       "',schedule={}|{}|{}2', ',microbatches=8' and ',split=PATH:PATH'; then, "
-      "tp and pp with '+ddp:N', tp with '+' and a plan that has blocks",
+      "tp, pp and cp with '+ddp:N', tp and cp with '+' and a plan that has "
+      "blocks",
       flag, text, kMostGpus, k1F1B, kGpipe, kInterleaved);
 }
 

@@ -43,7 +43,7 @@ FirstProducts FirstProductsOf(const OperatorGraph& graph,
 
 /// Plans that begin so run functional collectives, which allocate on the stream
 /// that computes.
-constexpr std::string_view kFunctionalPlans = "tp:";
+constexpr std::string_view kFunctionalPlans[] = {"tp:", "cp:", "ep:"};
 
 class ScheduleMaker {
  public:
@@ -207,7 +207,11 @@ Stream StreamOf(const Node& node) {
   if (name == kGatherStream) return Stream::kGather;
   if (name == kScatterStream) return Stream::kScatter;
   const std::optional<Collective> one = CollectiveOf(node);
-  if (!one || one->plan.starts_with(kFunctionalPlans)) return Stream::kCompute;
+  const bool is_functional =
+      one && std::ranges::any_of(kFunctionalPlans, [&](std::string_view plan) {
+        return one->plan.starts_with(plan);
+      });
+  if (!one || is_functional) return Stream::kCompute;
   if (one->target == kAllGather) return Stream::kGather;
   return one->target == kReduceScatter ? Stream::kScatter : Stream::kCompute;
 }

@@ -1,5 +1,8 @@
 #include "src/parallel/combined.h"
 
+#include <string>
+#include <vector>
+
 #include "src/parallel/data_parallel.h"
 #include "src/parallel/sharded.h"
 
@@ -11,6 +14,24 @@ OperatorGraph ShareData(OperatorGraph graph, const ParallelSpec& spec,
   const ParallelSpec data = DataPart(spec);
   return ShardsParameters(data) ? ShardParameters(graph, data, trained)
                                 : ShareBatches(graph, data, trained);
+}
+
+OperatorGraph ShareContext(const OperatorGraph& graph, const ParallelSpec& spec,
+                           std::span<const TrainedParameter> trained) {
+  if (trained.empty()) return graph;
+  return spec.data == ParallelKind::kOneGpu ? ShareBatches(graph, spec, trained)
+                                            : ShareData(graph, spec, trained);
+}
+
+OperatorGraph ShareExperts(const OperatorGraph& graph, const ParallelSpec& spec,
+                           std::span<const TrainedParameter> trained) {
+  std::vector<TrainedParameter> everywhere;
+  for (const TrainedParameter& one : trained) {
+    const std::string& name = graph.storage(one.parameter).label;
+    if (name.find(".experts.") == std::string::npos) everywhere.push_back(one);
+  }
+  if (everywhere.empty()) return graph;
+  return ShareBatches(graph, spec, everywhere);
 }
 
 }  // namespace foretell::parallel

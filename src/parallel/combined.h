@@ -9,4 +9,15 @@ namespace foretell::parallel {
 OperatorGraph ShareData(OperatorGraph graph, const ParallelSpec& spec,
                         std::span<const TrainedParameter> trained);
 
+/// Parallelize for kContext of a step that was traced with one GPU's tokens:
+/// gradients of all GPUs are averaged, or their parameters sharded, among the
+/// GPUs of all groups.
+OperatorGraph ShareContext(const OperatorGraph& graph, const ParallelSpec& spec,
+                           std::span<const TrainedParameter> trained);
+
+/// Parallelize for kExpert of a step that was traced with one GPU's experts,
+/// modules in a list `experts`: gradients of everything else are averaged.
+OperatorGraph ShareExperts(const OperatorGraph& graph, const ParallelSpec& spec,
+                           std::span<const TrainedParameter> trained);
+
 }  // namespace foretell::parallel

@@ -4,7 +4,7 @@
 
 namespace foretell::parallel {
 
-/// Parallelize for kDdp and kZero1.
+/// Parallelize for kContext, kExpert, kDdp and kZero1.
 OperatorGraph ShareBatches(const OperatorGraph& graph, const ParallelSpec& spec,
                            std::span<const TrainedParameter> trained);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "foretell/error.h"
+#include "src/parallel/combined.h"
 #include "src/parallel/data_parallel.h"
 #include "src/parallel/pipeline.h"
 #include "src/parallel/sharded.h"
@@ -27,7 +28,9 @@ constexpr PlanRow kPlans[] = {{ParallelKind::kDdp, &ShareBatches},
                               {ParallelKind::kFsdp, &ShardParameters},
                               {ParallelKind::kFsdp1, &ShardParameters},
                               {ParallelKind::kTensor, &ShareLayers},
-                              {ParallelKind::kPipeline, &CutIntoStages}};
+                              {ParallelKind::kPipeline, &CutIntoStages},
+                              {ParallelKind::kContext, &ShareContext},
+                              {ParallelKind::kExpert, &ShareExperts}};
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "src/core/parse_number.h"
 #include "src/program/float8_linear.h"
 #include "src/program/liger.h"
+#include "src/program/mxfp8_linear.h"
 #include "src/program/operand_checks.h"
 #include "src/program/weighted_operators.h"
 
@@ -24,9 +25,9 @@ constexpr unsigned Bit(FusedKernel kernel) {
 
 constexpr unsigned kNormAndRope =
     Bit(FusedKernel::kRmsNorm) | Bit(FusedKernel::kRope);
-constexpr unsigned kAnyFloat8 = Bit(FusedKernel::kFloat8) |
-                                Bit(FusedKernel::kFloat8Rows) |
-                                Bit(FusedKernel::kFloat8RowsWideGrad);
+constexpr unsigned kAnyFloat8 =
+    Bit(FusedKernel::kFloat8) | Bit(FusedKernel::kFloat8Rows) |
+    Bit(FusedKernel::kFloat8RowsWideGrad) | Bit(FusedKernel::kMxfp8);
 constexpr unsigned kLossesWithHead = Bit(FusedKernel::kLinearCrossEntropy) |
                                      Bit(FusedKernel::kFloatLinearCrossEntropy);
 
@@ -50,6 +51,7 @@ constexpr KernelName kKernelNames[] = {
     {"float8", Bit(FusedKernel::kFloat8)},
     {"float8-rowwise", Bit(FusedKernel::kFloat8Rows)},
     {"float8-rowwise-gw-hp", Bit(FusedKernel::kFloat8RowsWideGrad)},
+    {"mxfp8", Bit(FusedKernel::kMxfp8)},
     {"foak", kNormAndRope | Bit(FusedKernel::kCrossEntropy)},
     {"foak-liger", kNormAndRope | Bit(FusedKernel::kFloatLinearCrossEntropy)},
 };
@@ -95,6 +97,17 @@ bool RunFloat8(torch::jit::Stack& stack, std::size_t first) {
   return true;
 }
 
+/// A linear layer whose sizes are multiples of 32.
+bool RunMxfp8(torch::jit::Stack& stack, std::size_t first) {
+  const c10::IValue& bias = stack[first + 2];
+  at::Tensor result =
+      Mxfp8Linear(stack[first].toTensor(), stack[first + 1].toTensor(),
+                  bias.isNone() ? at::Tensor() : bias.toTensor());
+  stack.resize(first);
+  stack.emplace_back(std::move(result));
+  return true;
+}
+
 struct ReplacedRow {
   std::string_view name;
   FusedKernel kernel;
@@ -112,12 +125,14 @@ constexpr ReplacedRow kReplaced[] = {
      &RunFloat8<Float8Recipe::kRowwise>},
     {"aten::linear", FusedKernel::kFloat8RowsWideGrad,
      &RunFloat8<Float8Recipe::kRowwiseWideGrad>},
+    {"aten::linear", FusedKernel::kMxfp8, &RunMxfp8},
 };
 
 }  // namespace
 
 bool HasFloat8(const TrainingLoop& loop) {
-  return loop.kernels.find("float8") != std::string::npos;
+  return loop.kernels.find("float8") != std::string::npos ||
+         loop.kernels.find("mxfp8") != std::string::npos;
 }
 
 FusedKernelScope::FusedKernelScope(const TraceOptions& options) {
@@ -209,7 +224,10 @@ void FusedKernelScope::Keep(const at::Tensor& weight) {
 bool FusedKernelScope::IsKept(const torch::jit::Stack& stack,
                               std::size_t first) const {
   const at::Tensor& weight = stack[first + 1].toTensor();
-  return !weight.is_leaf() || !IsFloat8Layer(weight) ||
+  const bool fits = (chosen_ & Bit(FusedKernel::kMxfp8)) != 0
+                        ? IsMxfp8Layer(weight)
+                        : IsFloat8Layer(weight);
+  return !weight.is_leaf() || !fits ||
          weight.storage().unsafeGetStorageImpl() == kept_;
 }
 

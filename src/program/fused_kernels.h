@@ -31,6 +31,8 @@ enum class FusedKernel : std::uint16_t {
   kFloat8 = 128,
   kFloat8Rows = 256,
   kFloat8RowsWideGrad = 512,
+  /// torchao's MXFP8 training of linear layers, see Mxfp8Linear.
+  kMxfp8 = 1024,
 };
 
 /// Whether TrainingLoop::kernels has linear layers in 8 bits, of all except the

@@ -22,6 +22,7 @@
 #include "src/core/failure.h"
 #include "src/program/autocast.h"
 #include "src/program/call_checks.h"
+#include "src/program/context_parallel.h"
 #include "src/program/fused_kernels.h"
 #include "src/program/host_operators.h"
 #include "src/program/lora.h"
@@ -74,7 +75,8 @@ void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   if (!inside && (VirtualTokens::Intercept(op, *stack) ||
                   LoraAdapters::Intercept(op, *stack) ||
                   QuantizedWeights::Intercept(op, *stack) ||
-                  FusedKernelScope::Intercept(op, *stack))) {
+                  FusedKernelScope::Intercept(op, *stack) ||
+                  ContextParallelScope::Intercept(op, *stack))) {
     return;
   }
   if (AutocastRegion::Intercept(op, keys, *stack)) return;

@@ -33,7 +33,9 @@
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
 #include "src/program/channels_last.h"
+#include "src/program/context_parallel.h"
 #include "src/program/embedding_weights.h"
+#include "src/program/expert_parallel.h"
 #include "src/program/fused_kernels.h"
 #include "src/program/grad_mode.h"
 #include "src/program/gradient_hook.h"
@@ -74,7 +76,7 @@ void RequireParallelFits(const TraceOptions& options) {
   if (options.run.mode != Mode::kTraining && !SharesInference(spec)) {
     throw InvalidArgument(
         "{}: only training steps are shared by GPUs, and of inference those of "
-        "tp:N",
+        "tp:N, cp:N and ep:N",
         ToString(spec));
   }
   const bool divides =
@@ -86,6 +88,12 @@ void RequireParallelFits(const TraceOptions& options) {
         ToString(spec));
   }
   const TrainingLoop& loop = options.loop;
+  if (SharesSequences(spec) && HasVirtualTokens(loop.lora)) {
+    throw InvalidArgument(
+        "{}: virtual tokens of --lora {} are not modelled with sequences that "
+        "GPUs share",
+        ToString(spec), ToString(loop.lora));
+  }
   if (!ShardsParameters(spec) && spec.kind != ParallelKind::kPipeline) return;
   const bool adds_up = loop.accumulation > 1 && !ShardsParameters(spec);
   if (adds_up || loop.late_zero_grad ||
@@ -220,7 +228,7 @@ StepCode CodeOf(const TrainingLoop& loop, const TorchVersion& torch) {
 
 /// The step as one forward and backward pass of it runs: a pipeline's on the
 /// largest of a batch's parts (Tensor.tensor_split), of which there are no more
-/// than samples.
+/// than samples, and that of shared sequences on one GPU's tokens.
 struct TracedStep {
   std::vector<BoundInput> inputs;
   TraceOptions options;
@@ -230,7 +238,8 @@ struct TracedStep {
 
 TracedStep SplitBatch(const std::vector<BoundInput>& inputs,
                       const TraceOptions& options) {
-  TracedStep step{inputs, options, BatchOf(inputs)};
+  TracedStep step{OwnTokens(inputs, options.loop.parallel), options,
+                  BatchOf(inputs)};
   ParallelSpec& spec = step.options.loop.parallel;
   if (spec.kind != ParallelKind::kPipeline) return step;
   const std::int64_t parts =
@@ -885,6 +894,8 @@ Trace TraceProgram(const Program& program,
     const std::string kept =
         has_float8 ? LastLayer(PlainPass(program, inputs, options)) : "";
     const FusedKernelScope kernels(options);
+    const ContextParallelScope context(options);
+    const ExpertParallelScope experts(options);
     TracedStep step = SplitBatch(
         places ? WithVirtualTokens(inputs, *places, options.loop.lora) : inputs,
         options);
@@ -892,6 +903,8 @@ Trace TraceProgram(const Program& program,
     Trace trace = Tracer(program, step, quantized, places).Run();
     trace.inputs = inputs;
     kernels.RequireUse();
+    context.RequireUse();
+    experts.RequireUse();
     return trace;
   } catch (const Error& error) {
     const bool named =

@@ -63,6 +63,24 @@ output %a
   }
 }
 
+TEST(Predictor, RefusesBlocksOfEightBitsBeforeBlackwell) {
+  const char* const text = R"(graph "network" batch=8
+%x = input bf16[32,32]
+%a, %a.2 = torchao::mxfp8_quantize(%x) : f8[32,32], u8[32,1]
+output %a
+)";
+  DeviceSpec device = PlainA100();
+  const auto predict = [&] {
+    return Predictor::Analytic(device, {.host = Host::kCpp},
+                               {.context = Context(400)})
+        .Predict(ParseGraph(text));
+  };
+  device.compute_capability = 90;
+  EXPECT_THROW(predict(), Error);
+  device.compute_capability = 100;
+  EXPECT_NO_THROW(predict());
+}
+
 TEST(Predictor, JoinsTheSimulationAndTheEstimate) {
   const OperatorGraph graph = ParseGraph(kNetwork);
   const Prediction prediction = PredictText(kNetwork);

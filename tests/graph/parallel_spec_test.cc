@@ -39,7 +39,14 @@ TEST(ParallelSpec, ReadsWhatItWrites) {
         "tp:4+fsdp:2,blocks=h.*",
         "tp:4+zero2:2",
         "tp:2+hsdp:2x4,fp32-shards,reduce=bf16",
-        "pp:2,microbatches=8+ddp:4"}) {
+        "pp:2,microbatches=8+ddp:4",
+        "cp:4",
+        "cp:4,all-to-all,unbalanced",
+        "cp:2+ddp:4",
+        "cp:8+fsdp:1,blocks=h.*",
+        "cp:2+hsdp:2x4",
+        "ep:4",
+        "ep:4,imbalance=150"}) {
     EXPECT_EQ(ToString(ParseParallel("--parallel", text)), text);
   }
   EXPECT_EQ(ToString(ParallelSpec{}), "");
@@ -80,6 +87,14 @@ TEST(ParallelSpec, TakesCombinedPlansApart) {
   EXPECT_EQ(ShardGroup(DataPart(groups)), 4);
 }
 
+TEST(ParallelSpec, ShardsAmongGpusThatShareSequences) {
+  const ParallelSpec data =
+      DataPart(ParseParallel("--parallel", "cp:2+hsdp:2x4"));
+  EXPECT_EQ(data.gpus, 16);
+  EXPECT_EQ(ShardGroup(data), 8);
+  EXPECT_EQ(ToString(data), "hsdp:2x4");
+}
+
 TEST(ParallelSpec, RefusesOtherTexts) {
   for (const std::string text : {"",
                                  "ddp",
@@ -102,6 +117,13 @@ TEST(ParallelSpec, RefusesOtherTexts) {
                                  "tp:4,bucket-view",
                                  "tp:4,blocks=h.*",
                                  "fsdp:8,",
+                                 "cp:1",
+                                 "cp:4,vocabulary",
+                                 "cp:2+zero1:2",
+                                 "cp:2+tp:2",
+                                 "tp:2+fsdp:1",
+                                 "ep:4,imbalance=99",
+                                 "ep:4+ddp:2",
                                  "fsdp:8,blocks=",
                                  "fsdp:8,bucket-view",
                                  "fsdp1:8,bucket-view",

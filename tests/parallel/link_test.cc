@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "foretell/cost.h"
 #include "foretell/error.h"
+#include "foretell/graph_io.h"
 #include "tests/cost/test_device.h"
 #include "tests/parallel/step_files.h"
 
@@ -34,6 +37,20 @@ TEST(Link, TakesTheTimeOfARing) {
   EXPECT_NEAR(cost::LinkUs({.bytes = 80e6, .hops = 10, .waits_for = {}}, 100),
               1030, 1e-9);
   EXPECT_EQ(cost::LinkUs({}, 100), 0);
+}
+
+TEST(Link, RotatesInOneHopAndSendsPartsToAll) {
+  const OperatorGraph graph = ParseGraph(R"(graph "exchanges" batch=1
+%x = input f32[8]
+%a = c10d::permute_tensor(%x) {plan="cp:4", gpus=4, bytes=32} : f32[8]
+%b = c10d::alltoall_base_(%x) {plan="ep:4", gpus=4, bytes=32} : f32[8]
+output %a, %b
+)");
+  const std::vector<cost::LinkUse> uses = cost::LinkUses(graph);
+  EXPECT_EQ(uses[0].bytes, 32);
+  EXPECT_EQ(uses[0].hops, 1);
+  EXPECT_EQ(uses[1].bytes, 24);
+  EXPECT_EQ(uses[1].hops, 3);
 }
 
 TEST(Link, HidesWhatTheBackwardPassCovers) {

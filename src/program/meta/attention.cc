@@ -118,12 +118,6 @@ bool NeedsGradient(const AttentionInputs& in) {
           in.value.requires_grad());
 }
 
-at::Tensor PadHead(const at::Tensor& tensor) {
-  const std::int64_t size = tensor.size(-1);
-  const std::int64_t padding = RoundUp(size, kFlashHeadAlignment) - size;
-  return padding == 0 ? tensor : at::pad(tensor, {0, padding});
-}
-
 at::Tensor RunFlash(const AttentionInputs& in) {
   const std::int64_t head = in.query.size(-1);
   const double scale = in.scale.value_or(1.0 / std::sqrt(head));
@@ -143,16 +137,7 @@ at::Tensor RunEfficient(const AttentionInputs& in) {
 }
 
 void Attention(Call& call) {
-  AttentionInputs in = {.query = call.Tensor("query"),
-                        .key = call.Tensor("key"),
-                        .value = call.Tensor("value"),
-                        .mask = call.TensorOrUndefined("attn_mask"),
-                        .dropout_p = call.Double("dropout_p", 0),
-                        .is_causal = call.Bool("is_causal", false),
-                        .scale = call.Has("scale")
-                                     ? std::optional(call.Double("scale", 0))
-                                     : std::nullopt,
-                        .enable_gqa = call.Bool("enable_gqa", false)};
+  AttentionInputs in = AttentionInputsOf(call);
   if (HidesNothing(in.mask)) in.mask = at::Tensor();
   switch (ChooseAttention(in)) {
     case AttentionKernel::kFlash:
@@ -275,6 +260,24 @@ constexpr KernelRow kAttentionKernels[] = {
 };
 
 }  // namespace
+
+AttentionInputs AttentionInputsOf(Call& call) {
+  return {.query = call.Tensor("query"),
+          .key = call.Tensor("key"),
+          .value = call.Tensor("value"),
+          .mask = call.TensorOrUndefined("attn_mask"),
+          .dropout_p = call.Double("dropout_p", 0),
+          .is_causal = call.Bool("is_causal", false),
+          .scale = call.Has("scale") ? std::optional(call.Double("scale", 0))
+                                     : std::nullopt,
+          .enable_gqa = call.Bool("enable_gqa", false)};
+}
+
+at::Tensor PadHead(const at::Tensor& tensor) {
+  const std::int64_t size = tensor.size(-1);
+  const std::int64_t padding = RoundUp(size, kFlashHeadAlignment) - size;
+  return padding == 0 ? tensor : at::pad(tensor, {0, padding});
+}
 
 AttentionKernel ChooseAttention(const AttentionInputs& in) {
   if (TorchScope::Generation() == TorchGeneration::kNoFusedAttention) {

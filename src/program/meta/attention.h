@@ -4,6 +4,8 @@
 
 #include <optional>
 
+#include "src/program/meta/call.h"
+
 namespace foretell::meta {
 
 /// Arguments of scaled_dot_product_attention: `query` [..., heads, length,
@@ -18,6 +20,13 @@ struct AttentionInputs {
   std::optional<double> scale = std::nullopt;
   bool enable_gqa = false;  ///< Fewer heads in key and value than in query.
 };
+
+/// Of a call of scaled_dot_product_attention.
+AttentionInputs AttentionInputsOf(Call& call);
+
+/// `tensor` with heads of a multiple of eight elements, as FlashAttention
+/// needs them.
+at::Tensor PadHead(const at::Tensor& tensor);
 
 enum class AttentionKernel { kFlash, kEfficient, kMath };
 

@@ -16,6 +16,7 @@ std::vector<Family> AllFamilies() {
           {"linalg", LinalgKernels()},
           {"loss", LossKernels()},
           {"multi_head", MultiHeadKernels()},
+          {"mx", MxKernels()},
           {"normalization", NormalizationKernels()},
           {"optimizer", OptimizerKernels()},
           {"padding", PaddingKernels()},
@@ -33,7 +34,7 @@ std::vector<Family> AllFamilies() {
 std::vector<LibrarySchemas> AllLibrarySchemas() {
   std::vector<LibrarySchemas> all;
   for (const auto& some :
-       {DetectionSchemas(), LigerSchemas(), QuantizedSchemas()}) {
+       {DetectionSchemas(), LigerSchemas(), MxSchemas(), QuantizedSchemas()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

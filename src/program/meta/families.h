@@ -26,6 +26,7 @@ std::vector<LibrarySchemas> AllLibrarySchemas();
 // The lists of families that have some.
 std::vector<LibrarySchemas> DetectionSchemas();
 std::vector<LibrarySchemas> LigerSchemas();
+std::vector<LibrarySchemas> MxSchemas();
 std::vector<LibrarySchemas> QuantizedSchemas();
 
 /// All families, in alphabetical order.
@@ -45,6 +46,7 @@ std::span<const KernelRow> LigerKernels();
 std::span<const KernelRow> LinalgKernels();
 std::span<const KernelRow> LossKernels();
 std::span<const KernelRow> MultiHeadKernels();
+std::span<const KernelRow> MxKernels();
 std::span<const KernelRow> NormalizationKernels();
 std::span<const KernelRow> OptimizerKernels();
 std::span<const KernelRow> PaddingKernels();

@@ -19,6 +19,7 @@ set(FORETELL_META_SOURCES
     meta/loss.cc
     meta/meta_kernels.cc
     meta/multi_head.cc
+    meta/mx.cc
     meta/normalization.cc
     meta/optimizer.cc
     meta/padding.cc

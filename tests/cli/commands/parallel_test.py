@@ -118,7 +118,9 @@ class Parallel(unittest.TestCase):
     def test_refuses_what_cannot_be_shared(self):
         for flags, text in (
                 (("--parallel", "tp:4"), "tp:4: none of 1 layer can be shared"),
-                (("--parallel", "ep:4"), "--parallel 'ep:4': expected ddp:N"),
+                (("--parallel", "xp:4"), "--parallel 'xp:4': expected ddp:N"),
+                (("--parallel", "ep:4"), "ep:4: experts are shared of networks"),
+                (("--parallel", "cp:4"), "cp:4: no input is [batch, tokens]"),
                 (("--parallel", "pp:2", "--accumulate", "2"), "pp:2: gradients"),
                 (("--parallel", "pp:64"), "expected at least 64 stages"),
                 (("--parallel", "ddp:1"), "--parallel 'ddp:1': expected ddp:N"),

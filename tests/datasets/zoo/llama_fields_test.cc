@@ -53,6 +53,28 @@ TEST(LlamaFields, RunTwoExpertsOfEightForEveryToken) {
   EXPECT_EQ(trace.graph.ForwardMacs(), tokens * (2 * layer + 64 * 128));
 }
 
+TEST(LlamaFields, ShareExpertsAmongGpus) {
+  const std::string name = kDecoder + "&experts=8&expert_inner=48";
+  const auto bytes = [&](const std::string& plan, TensorRole role) {
+    TraceOptions options = {.run = {.mode = Mode::kTraining}};
+    if (!plan.empty()) {
+      options.loop.parallel = ParseParallel("--parallel", plan);
+    }
+    const Trace trace = TraceZoo(name, 3, options);
+    std::int64_t sum = 0;
+    for (const Storage& storage : trace.graph.storages()) {
+      if (storage.role == role) sum += storage.bytes;
+    }
+    return sum;
+  };
+  // Six of eight experts in each of two layers are other GPUs'.
+  constexpr std::int64_t kOthers = 2 * 6 * 3 * 64 * 48 * 4;
+  EXPECT_EQ(bytes("ep:4", TensorRole::kParameter),
+            bytes("", TensorRole::kParameter) - kOthers);
+  ExpectError([&] { bytes("ep:3", TensorRole::kParameter); },
+              ErrorCode::kInvalidArgument, "8 experts are no 3 equal groups");
+}
+
 TEST(LlamaFields, LeaveExpertsOutThatNoTokenChooses) {
   const Trace trace =
       TraceZoo(kDecoder + "&experts=8&phase=decode&cache=10", 1);

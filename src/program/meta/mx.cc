@@ -1,0 +1,48 @@
+// Launches of torchao's kernels for MX formats (0.18.0,
+// prototype/mx_formats/kernels.py) as operators; src/program/mxfp8_linear.cc
+// runs them. A block of 32 values has a scale of a byte.
+
+#include "src/core/checked.h"
+#include "src/program/meta/families.h"
+
+namespace foretell::meta {
+namespace {
+
+constexpr const char* kMxSchemas[] = {
+    "mxfp8_quantize(Tensor input, bool rowwise, bool colwise) -> (Tensor, "
+    "Tensor)",
+    "triton_mx_block_rearrange(Tensor scale) -> Tensor",
+};
+
+constexpr std::int64_t kBlock = 32;
+// cuBLAS reads scales in tiles of 128 rows and four columns.
+constexpr std::int64_t kTileRows = 128;
+constexpr std::int64_t kTileColumns = 4;
+
+/// Values and scales, by columns as of the transposed input.
+void Mxfp8Quantize(Call& call) {
+  Sizes sizes = call.Tensor("input").sizes().vec();
+  if (call.Bool("colwise", false)) std::swap(sizes[0], sizes[1]);
+  call.Return(Contiguous(sizes, at::kFloat8_e4m3fn));
+  call.Return(Contiguous(Sizes{sizes[0], sizes[1] / kBlock}, at::kByte));
+}
+
+void MxBlockRearrange(Call& call) {
+  const at::Tensor& scale = call.Tensor("scale");
+  call.Return(Contiguous(Sizes{RoundUp(scale.size(0), kTileRows) *
+                               RoundUp(scale.size(1), kTileColumns)},
+                         at::kByte));
+}
+
+constexpr KernelRow kMxKernels[] = {
+    {"torchao::mxfp8_quantize", Mxfp8Quantize},
+    {"torchao::triton_mx_block_rearrange", MxBlockRearrange},
+};
+
+}  // namespace
+
+std::vector<LibrarySchemas> MxSchemas() { return {{"torchao", kMxSchemas}}; }
+
+std::span<const KernelRow> MxKernels() { return kMxKernels; }
+
+}  // namespace foretell::meta
