@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Compares the analytic model with operators of every kind, at awkward extents.
 
-    scripts/published/score_kinds.py [--least US] [--kinds WORD] [--csv FILE]
+    scripts/published/score_kinds.py [--least US] [--kinds WORD] [--fine] [--csv FILE]
 
 Reads kinds.jsonl.gz and drawn.jsonl.gz of the H100 and drawn.jsonl.gz of the H200 below
 datasets/labels and has `foretell time-operators` predict the GPU time of the rows that
 one operator runs (scripts/lib/kind_graphs.py). The H200's cases are others than the
 H100's: constants were fitted to the H100's rows alone, and the H200's are kept back.
-Prints a Markdown table per kind, pass, precision and layout: of either set the rows, the
+Prints a Markdown table per kind, pass and width of elements, TF32 off apart, or with
+--fine per precision and layout: of either set the rows, the
 median of predicted over measured, the median and mean absolute error in percent and the
 share within a factor of 2. Rows shorter than --least (20 microseconds) say how long a
 launch takes, and are left out. --kinds keeps the kinds that contain WORD.
@@ -32,6 +33,8 @@ SETS = {"fitted": ("h100-sxm5-80gb", ("kinds", "drawn")),
         "kept back": ("h200-sxm-141gb", ("drawn",))}
 TORCH = "2.11"
 FAR = 2
+HALVES = ("bf16", "fp16")
+OFF = {"fp32_no_tf32": "TF32 off"}
 
 
 def predict(device, rows):
@@ -50,6 +53,14 @@ def predict(device, rows):
     return found
 
 
+def group(kind, row, fine):
+    precision = row["precision"]
+    if fine:
+        return f"{kind} | {row['pass']} | {precision} {row['layout']}"
+    return (f"{kind} | {row['pass']} | "
+            f"{'16 bits' if precision in HALVES else OFF.get(precision, '32 bits')}")
+
+
 def cells(ratios):
     if not ratios:
         return "0 | – | – | – | –"
@@ -64,6 +75,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--least", type=float, default=20)
     parser.add_argument("--kinds", default="")
+    parser.add_argument("--fine", action="store_true")
     parser.add_argument("--csv", type=pathlib.Path)
     options = parser.parse_args()
     ratios = collections.defaultdict(lambda: collections.defaultdict(list))
@@ -74,14 +86,13 @@ def main():
         for kind, us, row in predict(device, rows):
             if options.kinds not in kind:
                 continue
-            key = f"{kind} | {row['pass']} | {row['precision']} | {row['layout']}"
-            for one in (key, f"all | {row['pass']} | |"):
+            for one in (group(kind, row, options.fine), f"all | {row['pass']} |"):
                 ratios[one][name].append(us / row["gpu_us"])
             pairs.append((name, kind, row["pass"], row["precision"], row["layout"],
                           us, row["gpu_us"], row["shape"], row["options"]))
-    print("| operator | pass | precision | layout | fitted: rows | ratio | median | "
-          "mean | within ×2 | kept back: rows | ratio | median | mean | within ×2 |\n"
-          f"|{'---|' * 14}")
+    print("| operator | pass | type | fitted: rows | ratio | median | mean | "
+          "within ×2 | kept back: rows | ratio | median | mean | within ×2 |\n"
+          f"|{'---|' * 13}")
     for key, of in sorted(ratios.items()):
         print(f"| {key} | {' | '.join(cells(of[name]) for name in SETS)} |")
     if options.csv:

@@ -18,8 +18,8 @@ struct Convolution {
   const TensorType* output = nullptr;  ///< Result, or the gradient of it.
   bool transposed = false;
   bool backward = false;
-  /// cuDNN computes it in the channels-last format: images of two dimensions
-  /// or their weight are in it, and their numbers have no 64 bits
+  /// cuDNN computes it in the channels-last format: images of two or three
+  /// dimensions or their weight are in it, and their numbers have no 64 bits
   /// (cudnn_conv_suggest_memory_format in aten/src/ATen/native/ConvUtils.h).
   bool channels_last = false;
 

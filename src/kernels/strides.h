@@ -30,7 +30,7 @@ std::int64_t ProductBefore(const Shape& shape, std::size_t dims_left);
 bool HaveSameOrder(const Shape& shape, const Strides& left,
                    const Strides& right);
 
-/// True for images of two dimensions, [n, c, h, w], that lie in the
+/// True for images of two or three dimensions, [n, c, …], that lie in the
 /// channels-last format without gaps; they can be row-major as well, such as
 /// [8, 64, 1, 1].
 bool FitsChannelsLast(const Shape& shape, const Strides& strides);
