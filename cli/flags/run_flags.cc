@@ -13,7 +13,7 @@ constexpr int kNewestMajor = 2;
 
 /// --host: what calls the operators, or a machine that does so with the default
 /// interpreter.
-void AddHostFlag(CLI::App& command, Run& run, HostSpec& host) {
+void AddHostFlag(CLI::App& command, Run& run, std::optional<HostSpec>& host) {
   command
       .add_option_function<std::string>(
           "--host",

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct PredictorFlags {
   DeviceFlags device;
   Method method = Method::kAuto;
   std::vector<std::string> checkpoints;  ///< Files of the user's own networks.
-  HostSpec host;  ///< Machine of --host; default: the typical one.
+  /// Machine of --host; empty: the device's default.
+  std::optional<HostSpec> host;
   /// File that `foretell adapt` or `foretell calibrate` wrote; or empty.
   std::string adaptation;
   bool expandable_segments = false;  ///< Of the caching allocator.

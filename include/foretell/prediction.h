@@ -64,10 +64,13 @@ struct StageFigures {
 /// What one step of a network needs on a whole device, or a process that runs
 /// several passes (Predictor::PredictRun).
 struct Prediction {
-  std::string device;     ///< DeviceSpec::name.
-  std::string context;    ///< ContextModel::name.
-  Run run;                ///< As the predictor's, with what the graph states.
-  HostSpec host;          ///< As the predictor's.
+  std::string device;   ///< DeviceSpec::name.
+  std::string context;  ///< ContextModel::name.
+  Run run;              ///< As the predictor's, with what the graph states.
+  HostSpec host;        ///< As the predictor's.
+  /// Whether `host` is what a GPU of its generation is expected to have, and
+  /// neither named nor fitted.
+  bool has_default_host = false;
   std::int64_t gpus = 1;  ///< GPUs that share the step, by its exchanges.
 
   std::array<Figure, kNumTargets> figures;  ///< In the order of Target.

@@ -55,9 +55,10 @@ struct PredictorOptions {
   CachingAllocatorConfig allocator = {};  ///< As MemoryOptions.
   /// Settings of the cost model; run and host factor are the predictor's.
   CostOptions cost = {};
-  /// Whose CPU dispatches the operators. Where the GPU waits for it, its spread
-  /// widens the intervals of latency and energy.
-  HostSpec host = {};
+  /// Whose CPU dispatches the operators; empty: host::DefaultHost of the
+  /// device. Where the GPU waits for it, its spread widens the intervals of
+  /// latency and energy.
+  std::optional<HostSpec> host = {};
   /// Predicts MIG profiles too, each an estimate of its own.
   bool with_slices = true;
   /// Finds the step's least memory: costs about a dozen memory simulations.
@@ -121,7 +122,7 @@ class Predictor {
   const DeviceSpec& device() const { return device_; }
   const ContextModel& context() const { return context_; }
   const Run& run() const { return run_; }
-  const HostSpec& host() const { return options_.host; }
+  const HostSpec& host() const { return host_; }
 
  private:
   Predictor(DeviceSpec device, const Run& run, PredictorOptions options);
@@ -151,6 +152,7 @@ class Predictor {
   ContextModel context_;
   Run run_;
   PredictorOptions options_;
+  HostSpec host_;  ///< Of the options, the correction or the device.
   /// Null: all figures are analytic.
   std::shared_ptr<const learned::LearnedFigures> learned_;
 };

@@ -9,9 +9,9 @@ import statistics
 
 import host_factor
 import published
+from kernelbench import EAGER
 
-# Modes: without torch.compile, with its default, or by torch.compile's own name.
-EAGER, DEFAULT = "eager", "default"
+DEFAULT = "default"  # Of torch.compile; other modes have its own names.
 COLUMNS = ("rows", "eager: median", "mean", "signed", "compiled: median", "mean",
            "signed", "speed-up: median", "mean", "signed", "right side")
 

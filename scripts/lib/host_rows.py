@@ -8,14 +8,13 @@ KernelBench on an L40S, and a BERT that embeds texts. Needs torch.
 """
 
 import interval_rows
+import kernelbench
 import published
 import score_a100
-import score_kernelbench
 import zoo_rows
 
 BERT = published.TABLES / "runs2026" / "onnxruntime_tensorrt_bge_a100.csv"
 HF_DEVICES = {"V100": "v100-sxm2-16gb", "T4": "t4"}
-L40S = {"NVIDIA L40S": "l40s"}
 
 
 def hf_rows():
@@ -49,7 +48,7 @@ def other_rows(_):
 
 
 def l40s_rows(options):
-    return interval_rows.kernelbench_rows(options, L40S)
+    return interval_rows.kernelbench_rows(options, kernelbench.L40S)
 
 
 SOURCES = (*interval_rows.SOURCES, other_rows, l40s_rows)

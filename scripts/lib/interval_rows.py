@@ -2,7 +2,7 @@
 
     for row in interval_rows.kept(options): row.residual
 
-Of score_a100.py (with the zoo's rows), score_kernelbench.py, score_energy.py (clean
+Of score_a100.py (with the zoo's rows), kernelbench.py, score_energy.py (clean
 rows), score_field_reports.py (times of one GPU) and timm's throughput on four GPUs.
 `options.networks` is a folder of score_field_reports.py's exports or None, every
 `options.every`-th row of timm is taken, and `options.rows` is a file that keeps the
@@ -12,6 +12,7 @@ rows, or None. Needs torch.
 import argparse
 import csv
 import dataclasses
+import functools
 import json
 import math
 import pathlib
@@ -23,22 +24,27 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "published"
 import energy_runs  # noqa: E402
 import foretell  # noqa: E402
 import host_factor  # noqa: E402
+import kernelbench  # noqa: E402
 import make_label_set  # noqa: E402
 import published  # noqa: E402
 import score_a100  # noqa: E402
 import score_energy  # noqa: E402
 import score_field_reports  # noqa: E402
-import score_kernelbench  # noqa: E402
 import zoo_rows  # noqa: E402
 
 HALF = ("fp16", "bf16", "autocast")
-# Devices before Hopper begin with one of these.
-OLDER = re.compile("a100|a40|rtx-[34]|v100|p100|quadro")
+HOPPER = 90  # Its compute capability; src/host/published_hosts.cc divides there.
 INSPECTED = "a100-sxm4-80gb"  # On it, operators' shares of the time are taken.
 CHUNK = 40
 TIMM_DEVICES = {"RTX-3090": "rtx-3090", "RTX-4090": "rtx-4090", "RTX-5090": "rtx-5090",
                 "RTX-PRO-6000-MaxQ": "rtx-pro-6000-maxq"}
 ANALYTIC = ("--method", "analytic")
+
+
+@functools.cache
+def compute_capability(device):
+    path = foretell.ROOT / "data" / "devices" / f"{device}.json"
+    return json.loads(path.read_text())["compute_capability"]
 
 
 @dataclasses.dataclass
@@ -58,13 +64,14 @@ class Row:
     low: float = 0  # With the next the printed interval; 0 of a slice, which has none.
     high: float = 0
     is_slice: int = 0
+    host_factor: float = 1  # At which it is predicted.
 
     @property
     def residual(self):
         return math.log(self.measured / self.predicted)
 
     def on_host(self, factor):
-        """About the latency on a host whose CPU time is `factor` times as long."""
+        """About the latency where the CPU takes `factor` times as long."""
         longest = max(self.gpu_ms, self.dispatch_ms)
         return (max(self.gpu_ms, factor * self.dispatch_ms) +
                 factor * max(0, self.predicted - longest))
@@ -76,7 +83,7 @@ class Row:
 
     @property
     def has_older_host(self):
-        return bool(OLDER.match(self.device))
+        return compute_capability(self.device) < HOPPER
 
     @property
     def is_host_bound(self):
@@ -97,7 +104,8 @@ def latency_row(source, device, mode, precision, measured, result, ms=None):
         gpu_ms = ms
     return Row(source, "latency", device, mode, precision, float(measured),
                ms or latency["ms"], gpu_ms, dispatch_ms, 0,
-               *((0, 0) if ms else latency["interval_ms"]), int(ms is not None))
+               *((0, 0) if ms else latency["interval_ms"]), int(ms is not None),
+               latency["host_factor"])
 
 
 def predicted_runs(rows):
@@ -132,7 +140,7 @@ def documents(text):
 
 
 def concentrations(files):
-    """By file, the sum of squares of the operators' shares of GPU time."""
+    """By problem, the sum of squares of the operators' shares of GPU time."""
     found = {}
     for at in range(0, len(files), CHUNK):
         chunk = files[at:at + CHUNK]
@@ -142,25 +150,27 @@ def concentrations(files):
         for document in documents(text):
             times = [node["gpu_us"] for node in document["cost"]]
             whole = sum(times) or 1
-            found[document["graph"]["name"]] = sum((us / whole) ** 2 for us in times)
+            problem = kernelbench.problem_of(document["graph"]["name"])
+            found[problem] = sum((us / whole) ** 2 for us in times)
     return found
 
 
-def kernelbench_rows(_, devices=score_kernelbench.DEVICES):
-    truths = score_kernelbench.measured(devices)
-    with published.unpacked(score_kernelbench.EXPORTS, inside="v2507") as folder:
-        files = sorted(map(str, folder.rglob("*.pt2")))
-        shares = concentrations(files)
-        for device in sorted(set(devices.values())):
-            found = score_kernelbench.predicted_rows(device, files)
-            for key, row in found.items():
-                if (device, *key) in truths:
-                    yield Row(f"kernelbench {key[0]}, {device}", "latency", device,
-                              "inference", "fp32", truths[device, *key],
-                              *(float(row[name]) for name in
+def kernelbench_rows(_, devices=kernelbench.DEVICES):
+    with kernelbench.exports() as folder:
+        told = {sizes: kernelbench.Predictions(folder, sizes)
+                for sizes in set(kernelbench.SIZES.values())}
+        shares = {sizes: concentrations(one.files) for sizes, one in told.items()}
+        for table, modes in kernelbench.tables(devices).items():
+            factor = told[table.sizes].host_factor(table.device)
+            truths = modes[kernelbench.EAGER]
+            for key, row in told[table.sizes].rows(table.device).items():
+                if key in truths:
+                    yield Row(f"kernelbench {table.commit}, {table.device}", "latency",
+                              table.device, "inference", "fp32", truths[key],
+                              *(row[name] for name in
                                 ("latency_ms", "gpu_ms", "dispatch_ms")),
-                              shares.get(row["model"], 0),
-                              float(row["latency_lo_ms"]), float(row["latency_hi_ms"]))
+                              shares[table.sizes].get(key, 0),
+                              row["latency_lo_ms"], row["latency_hi_ms"], 0, factor)
 
 
 def energy_rows(_):
@@ -174,7 +184,7 @@ def energy_rows(_):
             yield Row(run.group, "latency", *about, run.latency_ms,
                       *(figures[name] for name in
                         ("latency_ms", "gpu_ms", "dispatch_ms")), 0,
-                      *figures["interval_ms"])
+                      *figures["interval_ms"], 0, figures["host_factor"])
         if run.energy_j:
             yield Row(run.group, "energy", *about, run.energy_j, figures["energy_j"],
                       0, 0, 0, *figures["interval_j"])

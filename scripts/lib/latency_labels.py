@@ -2,7 +2,7 @@
 
     for label in latency_labels.a100(traces): label.source, label.latency_ms
 
-`a100` has score_a100.py's runs, `kernelbench` score_kernelbench.py's, `timm_training` the
+`a100` has score_a100.py's runs, `kernelbench` those of kernelbench.py, `timm_training` the
 steps beside timm's inference, `own` datasets/labels. Networks of the zoo are left out: a
 dataset's points are files or sweeps. A slice of an A100 is a device of its own, whose file
 `write_slices` writes. Times of copying inputs are subtracted (score_a100.copy_ms).
@@ -18,9 +18,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "published"))
 import foretell  # noqa: E402
+import kernelbench as problems  # noqa: E402
 import published  # noqa: E402
 import score_a100  # noqa: E402
-import score_kernelbench  # noqa: E402
 
 DEVICES = foretell.ROOT / "data" / "devices"
 OWN = {"h100-sxm5-80gb": "networks.jsonl.gz", "h200-sxm-141gb": "compile.jsonl.gz"}
@@ -133,15 +133,15 @@ def problem_name(level, problem, sizes):
 
 def kernelbench(exports):
     """Of the problems whose inputs begin with one batch, which is the file's."""
-    truths = score_kernelbench.measured()
-    files = sorted(map(str, exports.rglob("*.pt2")))
-    found = score_kernelbench.predicted_rows(A100, files)
-    for (device, sizes, level, problem), ms in sorted(truths.items()):
-        row = found.get((sizes, level, problem))
-        if row:
-            yield Label("kernelbench", row["model"],
-                        problem_name(level, problem, sizes), device, ms,
-                        KERNELBENCH_TORCH, int(row["batch"]))
+    told = {sizes: problems.Predictions(exports, sizes).rows(A100)
+            for sizes in set(problems.SIZES.values())}
+    for table, modes in problems.tables().items():
+        for (level, problem), ms in sorted(modes[problems.EAGER].items()):
+            row = told[table.sizes].get((level, problem))
+            if row:
+                yield Label("kernelbench", row["model"],
+                            problem_name(level, problem, table.sizes), table.device, ms,
+                            KERNELBENCH_TORCH, int(row["batch"]))
 
 
 def timm_training(folder):

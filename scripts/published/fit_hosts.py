@@ -8,8 +8,10 @@ keeps those that the host decides: a host of half the speed is predicted to make
 more than half as long again. A host is a source on a device; its factor is the median
 of its rows' own factors, at which each is predicted exactly. Hosts of at least five
 rows, sorted by factor, are divided into thirds: the median of each is the factor of
-fast, typical and slow, and what holds the others of its third is the spread. Prints in
-Markdown the hosts, the thirds, and for every host the mean absolute logarithm of
+fast, typical and slow, and what holds the others of its third is the spread. The
+factors of the default hosts are the medians of the hosts of GPUs before and since
+Hopper. Prints in Markdown the hosts, the thirds, the generations with the error of the
+median of each one's other hosts, and for every host the mean absolute logarithm of
 predicted over measured at factor 1, at the typical host of the other publishers, and
 at the nearest of their three. Needs torch.
 """
@@ -28,6 +30,7 @@ import interval_rows  # noqa: E402
 NAMES = ("fast", "typical", "slow")
 FEWEST_ROWS = 5
 LEAST, MOST = 0.1, 10  # Of a row's own factor.
+ADA = 89  # Its compute capability.
 
 
 def own_factor(row):
@@ -36,12 +39,12 @@ def own_factor(row):
     factor = row.measured / (row.dispatch_ms + rest)
     if factor * row.dispatch_ms < row.gpu_ms:  # The rest alone grows with it.
         factor = (row.measured - row.gpu_ms) / rest if rest > 0 else LEAST
-    return min(max(factor, LEAST), MOST)
+    return min(max(factor * row.host_factor, LEAST), MOST)
 
 
 def name_of(row):
-    """Its publisher, and the set of sizes of KernelBench's; not what the rest of a
-    repository's path says."""
+    """Its publisher, and KernelBench's commit; not what the rest of a repository's
+    path says."""
     name = row.source.split(",")[0]
     return name.split(" ")[0] if "/" in name else name
 
@@ -71,8 +74,9 @@ def thirds(factors):
 
 
 def mean_error(rows, factor):
-    return statistics.fmean(abs(math.log(row.on_host(factor) / row.measured))
-                            for row in rows)
+    return statistics.fmean(
+        abs(math.log(row.on_host(factor / row.host_factor) / row.measured))
+        for row in rows)
 
 
 def print_hosts(hosts):
@@ -91,6 +95,34 @@ def print_thirds(factors):
         spread = max(factor / third[0], third[-1] / factor)
         print(f"| {name} | {len(third)} | {factor:.2f} | {spread:.2f} | "
               f"{third[0]:.2f} – {third[-1]:.2f} |")
+
+
+def generation(host):
+    """Of the host's device."""
+    capability = interval_rows.compute_capability(host[1])
+    return ("Hopper and newer" if capability >= interval_rows.HOPPER else
+            "Ada" if capability == ADA else "before Ada")
+
+
+def print_generations(hosts, factors):
+    """With the mean error over a generation's hosts: at 1, and at the medians of its
+    other hosts and of all other hosts."""
+    print("\n| GPUs | hosts | factor | of hosts | at 1 | at the others of theirs | "
+          "at all others |\n|---|---|---|---|---|---|---|")
+    for name in ("before Ada", "Ada", "Hopper and newer"):
+        own = [host for host in factors if generation(host) == name]
+        if len(own) < 2:
+            continue
+        errors = [(mean_error(hosts[host], 1),
+                   mean_error(hosts[host], statistics.median(
+                       [factors[other] for other in own if other != host])),
+                   mean_error(hosts[host], statistics.median(
+                       [factor for other, factor in factors.items() if other != host])))
+                  for host in own]
+        cells = " | ".join(f"{statistics.fmean(one):.2f}" for one in zip(*errors))
+        ordered = sorted(factors[host] for host in own)
+        print(f"| {name} | {len(own)} | {statistics.median(ordered):.2f} | "
+              f"{ordered[0]:.2f} – {ordered[-1]:.2f} | {cells} |")
 
 
 def print_left_out(hosts, factors):
@@ -117,6 +149,7 @@ def main():
                if len(rows) >= FEWEST_ROWS}
     print_hosts(hosts)
     print_thirds(factors.values())
+    print_generations(hosts, factors)
     print_left_out(hosts, factors)
 
 

@@ -45,6 +45,8 @@ def quantile(groups, share):
 
 class Network:
     """Factors of a network that the GPU decides: a row's residual alone."""
+    shares = tuple(itertools.product(BEYOND, repeat=2))  # Beyond either end.
+
     def __init__(self, title, holds):
         self.title, self.holds = title, holds
 
@@ -83,8 +85,12 @@ class Added(Network):
 
 
 class Hosts(Added):
-    """How fast a host may be; a row's share is what the host decides, half at least
-    of such rows."""
+    """How fast a host may be, one factor for both ends; a row's share is what the
+    host decides, half at least of such rows."""
+    shares = tuple((beyond, beyond) for beyond in BEYOND)
+
+    def needed(self, row):
+        return (max(super().needed(row)),) * 2
 
     def share(self, row, end):
         return max(0.5, row.host_logs((2, 2))[end] / math.log(2))
@@ -155,7 +161,7 @@ def print_regime(regime, rows):
     needed = {source: list(zip(*map(regime.needed, members)))
               for source, members in groups.items()}
     outcomes = {beyond: left_out(regime, groups, needed, beyond)
-                for beyond in itertools.product(BEYOND, repeat=2)}
+                for beyond in regime.shares}
     enough = [one for one, (held, _) in outcomes.items() if held >= COVERAGE]
     beyond = min(enough, key=lambda one: outcomes[one][1], default=(0.05, 0.05))
     held, width = outcomes[beyond]

@@ -195,7 +195,7 @@ def add_all_latency(models, out, folder, jobs, archives):
     unpacked = archives.enter_context
     traces = unpacked(published.unpacked(latency_labels.score_a100.TRACES, "*.pt"))
     problems = unpacked(published.unpacked(
-        latency_labels.score_kernelbench.EXPORTS, "v2507"))
+        latency_labels.problems.EXPORTS, "v2507"))
     trainable = unpacked(published.unpacked(published.TRAINING_TRACES))
     files = [*latency_labels.a100(traces), *latency_labels.kernelbench(problems)]
     generate_files(files, out, folder, jobs)

@@ -45,6 +45,7 @@ def figures_of(parts):
     return {"latency_ms": ms, "power_w": energy_j / ms * 1e3, "energy_j": energy_j,
             "gpu_ms": total(lambda result: result["latency"]["gpu_ms"]),
             "dispatch_ms": total(lambda result: result["latency"]["dispatch_ms"]),
+            "host_factor": parts[0][0]["latency"]["host_factor"],
             **{name: [total(lambda result, end=end: result[key][name][end])
                       for end in (0, 1)]
                for key, name in (("latency", "interval_ms"),

@@ -4,14 +4,13 @@
 #include <cmath>
 
 #include "src/core/statistics.h"
-#include "src/device/compute_capability.h"
 
 namespace foretell {
 namespace {
 
 /// Factors that hold about 90 % of published rows of sources left out, as
 /// scripts/published/fit_intervals.py prints them; docs/accuracy.md has its
-/// table. Few rows tell of newer hosts: they may be as slow as others.
+/// table.
 /// @{
 constexpr WidthFactors kInference = {1.16, 1.21};
 constexpr WidthFactors kInference16Bits = {1.32, 1.53};
@@ -22,9 +21,6 @@ constexpr WidthFactors kEnergy = {1.09, 1.32};
 constexpr WidthFactors kEngine = {1.40, 1.84};
 /// Adds to them where one operator takes all the time.
 constexpr WidthFactors kOneOperator = {1.39, 2.08};
-/// Hosts of GPUs before Hopper, and since.
-constexpr WidthFactors kOlderHosts = {1.49, 1.44};
-constexpr WidthFactors kNewerHosts = {2.75, 1.44};
 /// @}
 
 /// Several GPUs: a prior, to which nothing was fitted.
@@ -65,12 +61,6 @@ WidthFactors ModelFactors(const Prediction& prediction, Target target) {
   return {
       .below = JointFactor(network.below, std::pow(kOneOperator.below, share)),
       .above = JointFactor(network.above, std::pow(kOneOperator.above, share))};
-}
-
-WidthFactors HostFactors(const HostSpec& host, const DeviceSpec& device) {
-  if (host != HostSpec{}) return {.below = host.spread, .above = host.spread};
-  return device.compute_capability < device::kHopper ? kOlderHosts
-                                                     : kNewerHosts;
 }
 
 }  // namespace foretell

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "foretell/device.h"
-#include "foretell/host.h"
 #include "foretell/prediction.h"
 
 namespace foretell {
@@ -17,10 +15,5 @@ struct WidthFactors {
 /// `prediction` on a known host, from its run, GPUs and cost. The more of the
 /// GPU's time few operators take, the wider: errors of many even out.
 WidthFactors ModelFactors(const Prediction& prediction, Target target);
-
-/// How much faster (`below`) or slower (`above`) the host may be than `host`:
-/// by its spread, or what published runs on such devices say if it is the
-/// typical host.
-WidthFactors HostFactors(const HostSpec& host, const DeviceSpec& device);
 
 }  // namespace foretell

@@ -24,6 +24,7 @@
 #include "src/correct/correction_scope.h"
 #include "src/cost/launched_step.h"
 #include "src/graph/collective.h"
+#include "src/host/published_hosts.h"
 
 namespace foretell {
 namespace {
@@ -88,17 +89,18 @@ Predictor::Predictor(DeviceSpec device, const Run& run,
   context_ = options_.context ? *options_.context : catalog.DefaultContext();
   options_.catalog = nullptr;
   options_.cost.run = run_;
+  HostSpec host = options_.host.value_or(host::DefaultHost(device_, run_));
   if (options_.correction) {
-    RequireInScope(*options_.correction, device_, context_, run_, options_.host,
+    RequireInScope(*options_.correction, device_, context_, run_, host,
                    options_.allocator);
-    options_.host = HostOf(*options_.correction, options_.host);
+    host = HostOf(*options_.correction, host);
   }
-  SetHost(options_.host);
+  SetHost(host);
 }
 
 void Predictor::SetHost(const HostSpec& host) {
   RefuseBadHost(host);
-  options_.host = host;
+  host_ = host;
   options_.cost.host_factor = host.factor;
 }
 
@@ -167,9 +169,8 @@ void Predictor::PutAnalyticTimes(Prediction& prediction) const {
     return cost::EstimateOnHost(prediction.cost, device_, options_.cost,
                                 slowdown);
   };
-  const WidthFactors host = HostFactors(options_.host, device_);
-  const CostEstimate fast = on_host(1 / host.below);
-  const CostEstimate slow = on_host(host.above);
+  const CostEstimate fast = on_host(1 / host_.spread);
+  const CostEstimate slow = on_host(host_.spread);
   prediction[Target::kLatency] = AnalyticFigure(
       prediction.cost.latency_ms, ModelFactors(prediction, Target::kLatency),
       fast.latency_ms, slow.latency_ms);
@@ -197,13 +198,16 @@ Predictor::AnalyticAnswer Predictor::AnswerAnalytically(
     const OperatorGraph& graph) const {
   RequireTraced(graph);
   RequireRuns(graph, device_);
-  AnalyticAnswer answer{.graph = graph,
-                        .step = cost::LaunchStep(graph, options_.cost),
-                        .prediction = {.device = device_.name,
-                                       .context = context_.name,
-                                       .run = RunOf(graph.info(), run_),
-                                       .host = options_.host,
-                                       .gpus = GpusOf(GroupsOf(graph))}};
+  AnalyticAnswer answer{
+      .graph = graph,
+      .step = cost::LaunchStep(graph, options_.cost),
+      .prediction = {
+          .device = device_.name,
+          .context = context_.name,
+          .run = RunOf(graph.info(), run_),
+          .host = host_,
+          .has_default_host = host_ == host::DefaultHost(device_, run_),
+          .gpus = GpusOf(GroupsOf(graph))}};
   Prediction& prediction = answer.prediction;
   PutSimulatedMemory(graph, prediction);
   prediction.cost = EstimateLaunched(answer.step, device_, options_.cost);

@@ -48,11 +48,13 @@ std::vector<std::string> AnalyticPriorNames() {
 PriorFigures AnalyticPriorFigures(const OperatorGraph& graph,
                                   const DeviceSpec& device,
                                   const ContextModel& context, const Run& run) {
-  const Prediction prediction =
-      Predictor::Analytic(
-          device, run,
-          {.context = context, .with_slices = false, .with_least = false})
-          .Predict(graph);
+  // Of the typical host, whatever the device, as networks have learned.
+  const Prediction prediction = Predictor::Analytic(device, run,
+                                                    {.context = context,
+                                                     .host = HostSpec{},
+                                                     .with_slices = false,
+                                                     .with_least = false})
+                                    .Predict(graph);
   PriorFigures prior;
   for (const Target target : kAllTargets) {
     ValueOf(prior.values, target) = prediction[target].value;

@@ -33,6 +33,9 @@ constexpr double kDeviationsOfInterval = 1.645;
 /// log(2) / 1.645: in 90 % of cases the power model, which is a prior, is
 /// within a factor of two.
 constexpr double kEnergyDeviation = 0.42;
+/// log(2) / 1.645: published hosts have factors from 0.46 to 1.59. What is
+/// expected of a GPU's generation is no knowledge of one machine.
+constexpr double kUnknownHostDeviation = 0.42;
 /// No operator's CPU time is known better than this.
 constexpr double kLeastHostDeviation = 0.05;
 /// Software decides on the size of a context: today's is some hundred MiB, that
@@ -80,6 +83,7 @@ std::vector<FactorPoint> PointsAt(const Rows& rows, double log_host) {
 
 /// How far the host may be from the one that predictions start from.
 double HostDeviation(const HostSpec& start) {
+  if (!start.IsNamed()) return kUnknownHostDeviation;
   return std::max(kLeastHostDeviation,
                   std::log(start.spread) / kDeviationsOfInterval);
 }

@@ -76,7 +76,7 @@ std::string SpeedText(const Report& report) {
   }
   const Prediction& prediction = report.prediction;
   const bool is_open = prediction.bound == StepBound::kHost &&
-                       prediction.host == HostSpec{} &&
+                       prediction.has_default_host &&
                        !latency.source.IsLearned();
   return fmt::format("{}, {}{}", text, BoundText(prediction.bound),
                      is_open ? ", narrower with --host" : "");

@@ -80,26 +80,5 @@ TEST(IntervalWidth, IsWiderOnSeveralGpus) {
   }
 }
 
-TEST(IntervalWidth, TakesAKnownHostAtItsSpread) {
-  const DeviceSpec older{.compute_capability = 80};
-  const DeviceSpec newer{.compute_capability = 90};
-  for (const DeviceSpec* device : {&older, &newer}) {
-    const WidthFactors known =
-        HostFactors({.name = "mine", .factor = 1.2, .spread = 1.1}, *device);
-    EXPECT_EQ(known.below, 1.1);
-    EXPECT_EQ(known.above, 1.1);
-  }
-}
-
-TEST(IntervalWidth, ExpectsFasterHostsOfNewerDevices) {
-  const WidthFactors older = HostFactors({}, {.compute_capability = 89});
-  const WidthFactors newer = HostFactors({}, {.compute_capability = 90});
-  EXPECT_GT(newer.below, older.below);
-  for (const WidthFactors& factors : {older, newer}) {
-    EXPECT_GE(factors.below, 1);
-    EXPECT_GE(factors.above, 1);
-  }
-}
-
 }  // namespace
 }  // namespace foretell

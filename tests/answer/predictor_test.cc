@@ -9,6 +9,7 @@
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
 #include "src/answer/interval_width.h"
+#include "src/answer/prior_figures.h"
 #include "src/core/statistics.h"
 
 namespace foretell {
@@ -128,7 +129,8 @@ void ExpectModelFactors(const Prediction& prediction, Target target) {
 }
 
 TEST(Predictor, GivesIntervalsThatHoldTheValue) {
-  const Prediction prediction = PredictText(kNetwork, {.host = {.spread = 1}});
+  const Prediction prediction =
+      PredictText(kNetwork, {.host = HostSpec{.spread = 1}});
   const double total_mib =
       static_cast<double>(prediction.memory.total) / kMebibyte;
   EXPECT_LT(prediction[Target::kMemory].interval.lo, total_mib);
@@ -157,7 +159,7 @@ std::string GpuBound() {
 }
 
 TEST(Predictor, LetsAHostChangeDispatchTimeAlone) {
-  const Prediction typical = OnHost({});
+  const Prediction typical = OnHost({.factor = 1});
   const Prediction slow = OnHost({.name = "old", .factor = 3, .spread = 1.1});
   EXPECT_DOUBLE_EQ(slow.cost.dispatch_ms, 3 * typical.cost.dispatch_ms);
   EXPECT_DOUBLE_EQ(slow.cost.gpu_ms, typical.cost.gpu_ms);
@@ -181,8 +183,34 @@ TEST(Predictor, HasACopyOnAnotherHost) {
     EXPECT_DOUBLE_EQ(slow[target].value, made[target].value);
     EXPECT_DOUBLE_EQ(slow[target].interval.hi, made[target].interval.hi);
   }
-  EXPECT_EQ(typical.host(), HostSpec{});
+  EXPECT_EQ(typical.host().factor, 1);
   EXPECT_THROW(typical.OnHost({.factor = -1}), Error);
+}
+
+TEST(Predictor, ExpectsTheHostOfItsDevice) {
+  const OperatorGraph graph = ParseGraph(kNetwork);
+  DeviceSpec device = PlainA100();
+  const Prediction older = Predictor::Analytic(device, {}).Predict(graph);
+  device.compute_capability = 90;
+  const Prediction newer = Predictor::Analytic(device, {}).Predict(graph);
+  EXPECT_LT(newer.cost.dispatch_ms, 0.8 * older.cost.dispatch_ms);
+  EXPECT_TRUE(newer.has_default_host);
+  const Prediction named =
+      Predictor::Analytic(device, {}, {.host = older.host}).Predict(graph);
+  EXPECT_DOUBLE_EQ(named.cost.dispatch_ms, older.cost.dispatch_ms);
+  EXPECT_FALSE(named.has_default_host);
+}
+
+TEST(AnalyticPriorFigures, AreOfTheTypicalHostOfEveryDevice) {
+  const OperatorGraph graph = ParseGraph(kNetwork);
+  DeviceSpec device = PlainA100();
+  device.compute_capability = 90;
+  const double typical = Predictor::Analytic(device, {}, {.host = HostSpec{}})
+                             .Predict(graph)[Target::kLatency]
+                             .value;
+  const learned::PriorFigures prior =
+      learned::AnalyticPriorFigures(graph, device, Context(400), {});
+  EXPECT_DOUBLE_EQ(ValueOf(prior.values, Target::kLatency), typical);
 }
 
 TEST(Predictor, WidensIntervalsByWhatTheHostLeavesOpen) {
@@ -344,7 +372,8 @@ TEST(Predictor, PassesItsOptionsOn) {
   const Prediction without = PredictText(kNetwork, {.with_workspaces = false});
   EXPECT_GT(with.memory.workspace_peak, 0);
   EXPECT_EQ(without.memory.workspace_peak, 0);
-  const Prediction slow = PredictText(kNetwork, {.host = {.factor = 100}});
+  const Prediction slow =
+      PredictText(kNetwork, {.host = HostSpec{.factor = 100}});
   EXPECT_GT(slow[Target::kLatency].value, 10 * with[Target::kLatency].value);
 }
 

@@ -65,7 +65,7 @@ Prediction Plain(double host_factor) {
   return Predictor::Analytic(
              DeviceCatalog::BuiltIn().FindDevice("a100"), {},
              {.context = DeviceCatalog::BuiltIn().FindContext("cuda13"),
-              .host = {.factor = host_factor}})
+              .host = HostSpec{.factor = host_factor}})
       .Predict(ParseGraph(kSteps));
 }
 
@@ -120,7 +120,8 @@ TEST(ApplyCorrection, SaysTheHostThatItIsOf) {
   // Rows that say nothing of the host leave the one that is asked for.
   named[Target::kLatency].reset();
   named[Target::kEnergy].reset();
-  EXPECT_EQ(Adapted(named).host(), HostSpec{});
+  EXPECT_EQ(Adapted(named).host().name, "");
+  EXPECT_EQ(Adapted(named).host().factor, 1);
 }
 
 TEST(ApplyCorrection, LeavesSlicesTheirRatios) {
@@ -186,9 +187,9 @@ TEST(ApplyCorrection, RefusesAnotherDeviceRunAndEnvironment) {
               ErrorCode::kInvalidArgument, "autocast false; asked for is true");
   ExpectError(
       [] {
-        Predictor::Analytic(
-            DeviceCatalog::BuiltIn().FindDevice("a100"), {},
-            {.host = {.name = "his", .factor = 2}, .correction = Sample()});
+        Predictor::Analytic(DeviceCatalog::BuiltIn().FindDevice("a100"), {},
+                            {.host = HostSpec{.name = "his", .factor = 2},
+                             .correction = Sample()});
       },
       ErrorCode::kInvalidArgument,
       "measured with host without a name; asked for is his");

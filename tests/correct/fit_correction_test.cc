@@ -125,7 +125,9 @@ TEST(FitCorrection, StartsFromAMeasuredHost) {
   rows.resize(5);
   const auto moved = [&rows](double spread) {
     return FitCorrection(rows, kLatencyAlone,
-                         {.terms = {.host = {.factor = 1.2, .spread = spread}}})
+                         {.terms = {.host = {.name = "mine",
+                                             .factor = 1.2,
+                                             .spread = spread}}})
         .correction.terms.host.factor;
   };
   EXPECT_LT(moved(1.05), moved(2) - 0.01);

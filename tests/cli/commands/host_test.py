@@ -102,8 +102,8 @@ class Host(unittest.TestCase):
             low, high = self.predict(*flags)["latency"]["interval_ms"]
             return high / low
 
-        self.put("typical", 1, spread=1)
-        known = width("--host", "typical")
+        self.put("known", 1, spread=1)
+        known = width("--host", "known")
         self.assertGreater(known, 1.4)
         self.assertLess(known, 3)
         self.assertGreater(width(), 1.2 * known)
@@ -113,10 +113,20 @@ class Host(unittest.TestCase):
         plain, typical, fast, slow = (
             self.predict(*flags)["latency"] for flags in
             ((), ("--host", "typical"), ("--host", "fast"), ("--host", "slow")))
-        self.assertEqual(plain, typical)
+        self.assertEqual(plain["ms"], typical["ms"])
         self.assertLess(fast["ms"], plain["ms"])
         self.assertLess(plain["ms"], slow["ms"])
         self.assertEqual(fast["host_name"], "fast")
+
+    def test_newer_gpus_are_expected_on_faster_hosts(self):
+        def plain(device, *flags):
+            return self.predict("--device", device, *flags)["latency"]
+
+        newer, older = (plain(device) for device in ("h100-sxm5-80gb", "a100-sxm4-80gb"))
+        self.assertLess(newer["host_factor"], older["host_factor"])
+        self.assertLess(newer["ms"], older["ms"])
+        typical = plain("h100-sxm5-80gb", "--host", "typical")
+        self.assertEqual(typical["host_factor"], older["host_factor"])
 
     def test_every_command_that_predicts_takes_a_host(self):
         path = self.put("slow", 20)

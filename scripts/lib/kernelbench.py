@@ -1,0 +1,149 @@
+"""KernelBench's problems: what was published of them, and what is predicted.
+
+    for table, truths in kernelbench.tables().items():
+        told = kernelbench.Predictions(folder, table.sizes).latencies(table.device)
+
+Single operators (level 1), chains of them (level 2) and networks (level 3) in FP32 by
+PyTorch 2.5 (`kernelbench_pt2.tar.xz`, `compile_kernelbench.csv.gz` of ../shared;
+KernelBench, MIT). A table is what one machine published: a device at a commit. The sizes
+of January 2025 and of July 2025 are two sets; those of December are July's. Tables of
+commits whose sizes were not exported are left out.
+
+KernelBench never calls eval(), so batch norms compute the statistics of the batch, which
+the exports do not. What that adds to the GPU's time in eager mode is added to every step
+that the GPU bounds: a compiled one reads the tensor once more as well.
+"""
+
+import collections
+import csv
+import pathlib
+import re
+import tempfile
+import typing
+
+import foretell
+import published
+
+EXPORTS = published.MODELS / "kernelbench_pt2.tar.xz"
+LATENCIES = published.TABLES / "runs2026" / "compile_kernelbench.csv.gz"
+# The devices of the tables that foretell has, by their names there.
+DEVICES = {"NVIDIA A100-SXM4-40GB": "a100-sxm4-40gb",
+           "NVIDIA A100-SXM4-80GB": "a100-sxm4-80gb",
+           "NVIDIA H100 80GB HBM3": "h100-sxm5-80gb",
+           "NVIDIA H100 PCIe": "h100-pcie-80gb"}
+L40S = {"NVIDIA L40S": "l40s"}
+# Sizes of the exports by commit of the tables, as the tables' README has them.
+SIZES = {"47f78d7f": "v2501", "a6dea99e": "v2501", "a147f37d": "v2501",
+         "01cad80a": "v2501", "181539ee": "v2507", "1f8d20fa": "v2507"}
+TORCH = ("--torch", "2.5")
+EAGER = "eager"
+COMPILE = "torch.compile inductor_"  # Before the mode, in the tables.
+KNOWN_STATISTICS = re.compile(r"(= batch_norm\([^)]*\) \{)training=false")
+US_PER_MS = 1000
+
+
+class Table(typing.NamedTuple):
+    """What one machine published."""
+    device: str
+    commit: str
+
+    @property
+    def sizes(self):
+        return SIZES[self.commit]
+
+
+def tables(devices=DEVICES):
+    """Milliseconds by level and problem, by mode, by table; `devices` maps the
+    tables' names to foretell's."""
+    found = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for row in published.rows(LATENCIES):
+        mode = row["runtime"].removeprefix(COMPILE)
+        key = row["level"], row["problem"].removesuffix(".py")
+        if (row["device"] in devices and row["commit"] in SIZES and
+                (mode == EAGER or mode != row["runtime"])):
+            table = Table(devices[row["device"]], row["commit"])
+            found[table][mode][key] = float(row["latency_ms"])
+    return dict(sorted(found.items()))
+
+
+def exports():
+    """The folder of the problems' files, while the context lasts."""
+    return published.unpacked(EXPORTS, inside="v2507")
+
+
+def problem_of(file):
+    """Level and problem."""
+    return tuple(pathlib.Path(file).stem.split("__", 1))
+
+
+def gpu_us(graphs, device):
+    with tempfile.NamedTemporaryFile("w", suffix=".graphs") as file:
+        file.writelines(graphs)
+        file.flush()
+        return foretell.run_json("time-operators", file.name, "--device", device, *TORCH)
+
+
+class Predictions:
+    """Of the problems of one set of sizes, below a folder of `exports`."""
+
+    def __init__(self, folder, sizes):
+        self.files = sorted(str(path) for path in folder.rglob("*.pt2")
+                            if path.parent.name == sizes)
+        self.graphs = self._normed_graphs()
+        self.added = {}
+
+    def _normed_graphs(self):
+        """Text of the graph of each problem with batch norms of known statistics."""
+        text = foretell.run("inspect", *self.files, *TORCH, "--format", "graph",
+                            "--sandbox", "off",
+                            accept=(foretell.DONE, foretell.MODEL_FAILED))
+        graphs = re.split(r"(?m)^(?=graph \")", text)
+        return {problem_of(graph.split('"', 2)[1]): graph for graph in graphs
+                if KNOWN_STATISTICS.search(graph)}
+
+    def statistics_ms(self, device):
+        """What the statistics of the batch add to the GPU's time, by problem."""
+        if device not in self.added:
+            known = gpu_us(self.graphs.values(), device)
+            computed = gpu_us((KNOWN_STATISTICS.sub(r"\1training=true", graph)
+                               for graph in self.graphs.values()), device)
+            self.added[device] = {
+                problem: (more - less) / US_PER_MS for problem, more, less
+                in zip(self.graphs, computed, known)}
+        return self.added[device]
+
+    def rows(self, device, *flags):
+        """Rows of `predict --csv` with a latency, by level and problem: times are
+        numbers, with the statistics of batch norms."""
+        text = foretell.run("predict", *self.files, "--device", device, *TORCH, *flags,
+                            "--method", "analytic", "--csv", "--sandbox", "off",
+                            accept=(foretell.DONE, foretell.DOES_NOT_FIT,
+                                    foretell.MODEL_FAILED))
+        found = {}
+        for row in csv.DictReader(text.splitlines()):
+            if row["latency_ms"]:
+                key = problem_of(row["model"])
+                added = self.statistics_ms(device).get(key, 0)
+                found[key] = row | _with_gpu_time(row, added)
+        return found
+
+    def host_factor(self, device):
+        """That of the device's default host."""
+        (result,) = foretell.run_json("predict", self.files[0], "--device", device,
+                                      "--json")["results"]
+        return result["latency"]["host_factor"]
+
+    def latencies(self, device, *flags):
+        """Milliseconds by level and problem."""
+        return {key: row["latency_ms"] for key, row in self.rows(device, *flags).items()}
+
+
+def _with_gpu_time(row, added):
+    """The times of a row as numbers, with milliseconds `added` to the GPU's."""
+    times = {name: float(row[name]) for name in
+             ("latency_ms", "latency_lo_ms", "latency_hi_ms", "gpu_ms", "dispatch_ms")}
+    latency = times["latency_ms"]
+    scale = 1 + added / latency if row["latency_bound"] == "gpu" else 1
+    return times | {name: scale * times[name] for name in
+                    ("latency_ms", "latency_lo_ms", "latency_hi_ms")} | {
+        "gpu_ms": times["gpu_ms"] + added}
