@@ -297,6 +297,13 @@ at::Tensor AttendStepByStep(FusedAttention attention) {
   return at::matmul(at::softmax(scores, -1), attention.value);
 }
 
+/// Exporters drop the copy that a network makes of a turned mask.
+at::Tensor WithKeysSideBySide(const at::Tensor& mask) {
+  const bool is_turned =
+      mask.dim() > 0 && mask.size(-1) > 1 && mask.stride(-1) > 1;
+  return is_turned ? mask.contiguous() : mask;
+}
+
 void LowerFusedAttention(NodeContext& ctx) {
   const FusedAttention attention = AttentionOf(ctx);
   if (!FitsOneKernel(attention)) {
@@ -304,7 +311,9 @@ void LowerFusedAttention(NodeContext& ctx) {
     return;
   }
   const std::optional<at::Tensor> mask =
-      attention.mask.defined() ? std::optional(attention.mask) : std::nullopt;
+      attention.mask.defined()
+          ? std::optional(WithKeysSideBySide(attention.mask))
+          : std::nullopt;
   ctx.Set(0, at::scaled_dot_product_attention(
                  attention.query, attention.key, attention.value, mask,
                  /*dropout_p=*/0.0, attention.is_causal, attention.scale,
