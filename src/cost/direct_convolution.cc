@@ -26,10 +26,10 @@ namespace {
 
 constexpr std::int64_t kMostMaskedTaps = 32;
 constexpr double kMacCycles = 0.0147;
-constexpr double kTileChannels = 64;
+constexpr double kDirectTileChannels = 64;
 constexpr double kChannelsLastCost = 6;
 constexpr double kDirectMacCycles = 2;
-constexpr double kTapCycles = 1.8;
+constexpr double kDirectTapCycles = 1.8;
 constexpr double kFewChannels = 4;
 
 enum class Fallback : std::uint8_t { kNone, kLanes, kDirect, kByTap };
@@ -65,11 +65,12 @@ double CyclesOf(const Kernel& kernel, Fallback fallback) {
       Real(kernel.batch) * Real(kernel.m) * Real(kernel.n) * Real(kernel.k);
   if (fallback == Fallback::kDirect) return macs * kDirectMacCycles;
   if (fallback == Fallback::kByTap) {
-    return macs * std::max(kTapCycles / SummedChannels(kernel), kMacCycles);
+    return macs *
+           std::max(kDirectTapCycles / SummedChannels(kernel), kMacCycles);
   }
   const bool is_slow =
       kernel.channels_last && kernel.element_bytes_in == kHalfElementBytes;
-  return macs / Real(kernel.n) * PaddedTo(Real(kernel.n), kTileChannels) *
+  return macs / Real(kernel.n) * PaddedTo(Real(kernel.n), kDirectTileChannels) *
          kMacCycles * (is_slow ? kChannelsLastCost : 1);
 }
 
