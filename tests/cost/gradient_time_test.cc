@@ -11,9 +11,6 @@
 namespace foretell::cost {
 namespace {
 
-// 64 lanes of each of 100 SMs reach 10^7 FLOP per us at 781.25 MHz; 10^6 bytes
-// move per us.
-constexpr double kClockMhz = 781.25;
 constexpr double kBytesPerUs = 1e6;
 
 class GradientTime : public testing::Test {
@@ -29,7 +26,7 @@ class GradientTime : public testing::Test {
 
 double FillUs(double bytes) { return bytes / kBytesPerUs / 0.87; }
 double StreamUs(double bytes) { return bytes / kBytesPerUs / 0.83; }
-double SharedUs(double cycles) { return cycles / 100 / kClockMhz; }
+double SharedUs(double cycles) { return cycles / 100 / test::kRoundClockMhz; }
 
 std::string Pool(const std::string& name, const std::string& attributes) {
   const bool is_largest = name.starts_with("max");
@@ -77,7 +74,7 @@ TEST_F(GradientTime, OfALayerNormWaitsForBlocksOfRows) {
   // 100 multiprocessors hold 16 blocks each; two waves of a step each.
   const Kernel input_alone =
       KernelsOf(LayerNormGradient("3200", "64", "[1, 0, 0]"))[0];
-  EXPECT_DOUBLE_EQ(Us(input_alone), 2 * 3300 / kClockMhz);
+  EXPECT_DOUBLE_EQ(Us(input_alone), 2 * 3300 / test::kRoundClockMhz);
 }
 
 TEST_F(GradientTime, OfALayerNormsWeightsGoesDownColumns) {
@@ -88,8 +85,8 @@ TEST_F(GradientTime, OfALayerNormsWeightsGoesDownColumns) {
   constexpr TorchVersion kOld = {.major = 2, .minor = 7};
   constexpr TorchVersion kNew = {.major = 2, .minor = 8};
   const double input_us = us(kOld, "[1, 0, 0]");
-  EXPECT_NEAR(us(kOld, "[1, 1, 1]") - input_us, 100000 * 32 / 4.2 / kClockMhz,
-              1e-6);
+  EXPECT_NEAR(us(kOld, "[1, 1, 1]") - input_us,
+              100000 * 32 / 4.2 / test::kRoundClockMhz, 1e-6);
   // Divided among blocks since, and summed.
   EXPECT_NEAR(us(kNew, "[1, 1, 1]") - input_us,
               StreamUs(2.0 * 100000 * 64 * 4) + 16, 1);
@@ -101,7 +98,8 @@ TEST_F(GradientTime, OfABatchNormGoesAlongChannels) {
                        "\n%w = parameter f32[16]\n%dx, %dw, %db = "
                        "native_batch_norm_backward(%dy, %x, %w) : " +
                        type + ", f32[16], f32[16]\n");
-  EXPECT_DOUBLE_EQ(us, (7500 + 4 * 256 * 256 / 512 * 1500) / kClockMhz);
+  EXPECT_DOUBLE_EQ(us,
+                   (7500 + 4 * 256 * 256 / 512 * 1500) / test::kRoundClockMhz);
 }
 
 TEST_F(GradientTime, OfAGroupNormSumsChannelsThenGoesOverElements) {
@@ -112,7 +110,7 @@ TEST_F(GradientTime, OfAGroupNormSumsChannelsThenGoesOverElements) {
                        "{num_groups=4} : " +
                        type + ", f32[16], f32[16]\n");
   EXPECT_NEAR(us,
-              (2450 + 928 * 256 * 256 / 512.0) / kClockMhz +
+              (2450 + 928 * 256 * 256 / 512.0) / test::kRoundClockMhz +
                   StreamUs(3 * kElements * 4),
               1);
 }
@@ -136,7 +134,8 @@ TEST_F(GradientTime, OfACubicInterpolationNeedsAThreadForEachPlace) {
            dtype + "[16,64,32,32]\n";
   };
   // Four blocks of 1,024 places.
-  const double atomics_us = 1024.0 * 4096 * 16 * 0.44 / 4 / kClockMhz;
+  const double atomics_us =
+      1024.0 * 4096 * 16 * 0.44 / 4 / test::kRoundClockMhz;
   EXPECT_DOUBLE_EQ(Us(interpolation("f32")),
                    FillUs(1024 * 1024 * 4) + atomics_us);
   EXPECT_DOUBLE_EQ(Us(interpolation("f16")),

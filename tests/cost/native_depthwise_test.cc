@@ -11,15 +11,14 @@
 namespace foretell::cost {
 namespace {
 
-// 64 lanes of each of 100 SMs reach 10^7 FLOP per us at 781.25 MHz; they take
-// twice as long over an element of a window as the 128 of the fit.
-constexpr double kClockMhz = 781.25;
-
+/// 64 lanes per multiprocessor take twice as long over an element of a window
+/// as the 128 of the fit.
 class NativeDepthwise : public testing::Test {
  protected:
   /// Cycles of a multiprocessor for each of `elements`.
   double CyclesOf(const Kernel& kernel, double elements) const {
-    return NativeDepthwiseUs(kernel, machine_) * kClockMhz * 100 / elements;
+    return NativeDepthwiseUs(kernel, machine_) * test::kRoundClockMhz * 100 /
+           elements;
   }
   double OfWindow(const std::string& window) const {
     const std::string body =
@@ -35,8 +34,8 @@ class NativeDepthwise : public testing::Test {
 };
 
 /// Of 8 images of 64 channels and 32 x 32 elements, windows of 3 x 3.
-std::vector<Kernel> GradientsOf(const std::string& result,
-                                const std::string& stride) {
+std::vector<Kernel> DepthwiseGradientsOf(const std::string& result,
+                                         const std::string& stride) {
   return KernelsOf(
       "%x = input f32[8,64,32,32]\n%dy = input f32[8,64," + result + "," +
       result +
@@ -54,20 +53,21 @@ TEST_F(NativeDepthwise, KnowsCompiledWindows) {
 
 TEST_F(NativeDepthwise, GoesOverTheWindowsOfResultsThatAStridePasses) {
   constexpr double kElements = 8 * 64 * 32 * 32;
-  EXPECT_DOUBLE_EQ(CyclesOf(GradientsOf("32", "1").at(0), kElements),
+  EXPECT_DOUBLE_EQ(CyclesOf(DepthwiseGradientsOf("32", "1").at(0), kElements),
                    3.5 + 9 * 0.25);
-  EXPECT_DOUBLE_EQ(CyclesOf(GradientsOf("16", "2").at(0), kElements),
+  EXPECT_DOUBLE_EQ(CyclesOf(DepthwiseGradientsOf("16", "2").at(0), kElements),
                    3.5 + 9 * 0.25);
   // A stride of 3 is not compiled in.
-  EXPECT_DOUBLE_EQ(CyclesOf(GradientsOf("11", "3").at(0), kElements),
+  EXPECT_DOUBLE_EQ(CyclesOf(DepthwiseGradientsOf("11", "3").at(0), kElements),
                    2.1 + 9 * 1.2);
 }
 
 TEST_F(NativeDepthwise, SumsAWeightsGradientByAWarpForEachImage) {
   // 576 blocks of 8 warps go over 32 lines of 32 results of an image each; the
   // 5.76 blocks of a multiprocessor run at a time.
-  EXPECT_NEAR(NativeDepthwiseUs(GradientsOf("32", "1").at(1), machine_),
-              32 * (220 + 7.8 * 5.76 * 8) / kClockMhz, 1e-9);
+  EXPECT_NEAR(
+      NativeDepthwiseUs(DepthwiseGradientsOf("32", "1").at(1), machine_),
+      32 * (220 + 7.8 * 5.76 * 8) / test::kRoundClockMhz, 1e-9);
 }
 
 }  // namespace

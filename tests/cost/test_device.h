@@ -27,4 +27,8 @@ inline DeviceSpec RoundDevice() {
   return device;
 }
 
+/// Clock of RoundDevice: at it, 64 lanes of each multiprocessor reach 10^7 FLOP
+/// per microsecond.
+inline constexpr double kRoundClockMhz = 781.25;
+
 }  // namespace foretell::test
