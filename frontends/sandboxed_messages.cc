@@ -382,10 +382,14 @@ Trace UnpackTrace(std::string_view answer, const Request& request,
     receiver(trace);
     const GraphInfo& info = trace.graph.info();
     const Run& run = request.options.run;
+    // ONNX Runtime chooses the layout itself.
+    const bool channels_last = run.runtime.runtime == Runtime::kOnnxRuntime
+                                   ? run.runtime.nhwc
+                                   : run.channels_last;
     if (info.name != request.name || info.mode != run.mode ||
         info.precision != UncastPrecision(run) ||
         info.autocast != AutocastType(run) || info.grad_mode != run.grad_mode ||
-        info.channels_last != run.channels_last) {
+        info.channels_last != channels_last) {
       Refuse("the graph of another step");
     }
     return trace;

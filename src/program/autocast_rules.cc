@@ -37,6 +37,10 @@ constexpr Row kRows[] = {
     AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(FORETELL_FLOAT_OVERLOAD)
     AT_FORALL_PROMOTE(FORETELL_PROMOTE)
     // In addition to the lists (autocast_mode.cpp, cudnn/AutocastRNN.cpp):
+    // Padding by a word ends in at::convolution, which casts.
+    {"conv1d, padding", kLower},
+    {"conv2d, padding", kLower},
+    {"conv3d, padding", kLower},
     {"cudnn_convolution", kLower},
     {"cudnn_convolution_transpose", kLower},
     {"binary_cross_entropy", kRefused},

@@ -30,6 +30,7 @@
 //   mean of images       adaptive pooling to one element is a sum
 //   zeros_like(x)        a constant, which reads nothing of x; expand_as and
 //                        type_as read only what they look at or convert
+//   broadcast_tensors    an expansion of each
 //   x.to(its own type)   x (remove_noop_ops, fx_passes/post_grad.py)
 //   tril, triu           a comparison of numbers of rows and columns
 //   dropout              random numbers, which are made again in the backward
@@ -112,7 +113,7 @@ class Decomposer {
     if (DecomposeProduct(emitter_, node) || AddPool(node) ||
         AddPoolBackward(node) || AddReluBackward(node) ||
         AddGatherBackward(node) || AddCopied(node) || AddSameTensor(node) ||
-        AddWithoutModels(node)) {
+        AddWithoutModels(node) || AddViews(node)) {
       return;
     }
     if (!StaysWhole(node)) return AddCalls(node);
@@ -235,6 +236,26 @@ class Decomposer {
       emitter_.CopyFunctional(alone, alone.target);
     } else {
       emitter_.Copy(alone, true);
+    }
+    return true;
+  }
+
+  /// Views of several tensors, one of each (broadcast_tensors).
+  bool AddViews(const Node& node) {
+    if (node.kind != OpKind::kView || node.outputs.size() < 2 ||
+        !std::ranges::equal(node.inputs, node.outputs,
+                            [this](ValueId input, ValueId output) {
+                              return SharesStorage(graph_, input, output);
+                            })) {
+      return false;
+    }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      Node view = node;
+      view.target = "expand";
+      view.attributes.clear();
+      view.inputs = {node.inputs[i]};
+      view.outputs = {node.outputs[i]};
+      emitter_.Copy(view, false);
     }
     return true;
   }

@@ -111,6 +111,19 @@ output %e
   EXPECT_EQ(graph.node(3).inputs.front(), graph.node(1).outputs.front());
 }
 
+TEST(Decompose, ExpandsEachOfTheTensorsThatAreBroadcast) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "b" mode=inference
+%x = input f32[8,1]
+%y = input f32[8,8]
+%a, %b = broadcast_tensors(%x, %y) : f32[8,8] strides=[1, 0] alias %x, f32[8,8] alias %y
+%c = sub(%a, %b) : f32[8,8]
+output %c
+)"),
+                                        kCompiled, kFusedScatters);
+  EXPECT_THAT(Targets(graph), ElementsAre("expand", "expand", "sub"));
+  EXPECT_EQ(graph.node(1).inputs.size(), 1U);
+}
+
 TEST(Decompose, WritesTheNormsOfNormalizedWeights) {
   const OperatorGraph graph = Decompose(ParseGraph(R"(graph "n" mode=inference
 %v = parameter f32[4,2,8]
