@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/graph/strides.h"
 #include "src/runtime/onnxruntime/passes.h"
 
 // Nodes of com.microsoft in a file, as the optimizer of Stable Diffusion writes
