@@ -58,7 +58,7 @@ constexpr KernelName kKernelNames[] = {
 /// With a number after it.
 constexpr std::string_view kChunked = "chunked-cross-entropy:";
 
-/// Puts `result` in the place of the arguments, which begin at `first`.
+/// Replaces the arguments, which begin at `first`, by `result`; true.
 bool Replace(torch::jit::Stack& stack, std::size_t first, at::Tensor result) {
   stack.resize(first);
   stack.emplace_back(std::move(result));
