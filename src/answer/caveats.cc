@@ -15,7 +15,6 @@
 #include "src/device/compute_capability.h"
 #include "src/graph/attributes.h"
 #include "src/graph/collective.h"
-#include "src/graph/host_operator.h"
 #include "src/graph/unfolded_convolution.h"
 
 namespace foretell {

@@ -10,7 +10,6 @@
 #include "foretell/error.h"
 #include "src/core/units.h"
 #include "src/graph/collective.h"
-#include "src/graph/host_operator.h"
 
 // Exchanges between GPUs in a ring, which is how NCCL does them on one machine.
 //

@@ -125,6 +125,11 @@ inline constexpr std::string_view kPaddedPools =
 /// Of kTimesAttribute, which a call of any operator may have.
 inline constexpr AttributeRule kTimesRule = attribute_rules::kPositive;
 
+/// Exchanges among GPUs (collective.h), apart from those of a pair.
+inline constexpr std::string_view kExchanges =
+    "c10d::allreduce c10d::broadcast c10d::_allgather_base "
+    "c10d::_reduce_scatter_base c10d::alltoall_base c10d::permute_tensor";
+
 /// The table, from the schemas and checks of PyTorch 2.13 (c10::maybe_wrap_dim,
 /// aten/src/ATen/native). A row for each family of attributes.
 // clang-format off
@@ -365,18 +370,9 @@ inline constexpr AttributeRow kAttributeRows[] = {
      "split_sizes", attribute_rules::Sizes(0, attribute_rules::kAnyNumber)},
     {"topk", "k", attribute_rules::kCount},
     // foretell's own -----------------------------------------------------
-    {"c10d::allreduce c10d::broadcast c10d::_allgather_base "
-     "c10d::_reduce_scatter_base c10d::alltoall_base c10d::permute_tensor",
-     "gpus", attribute_rules::kPositive},
-    {"c10d::allreduce c10d::broadcast c10d::_allgather_base "
-     "c10d::_reduce_scatter_base c10d::alltoall_base c10d::permute_tensor",
-     "plan_gpus", attribute_rules::kPositive},
-    {"c10d::allreduce c10d::broadcast c10d::_allgather_base "
-     "c10d::_reduce_scatter_base c10d::alltoall_base c10d::permute_tensor",
-     "bytes", attribute_rules::Between(0, kMaxTotalBytes)},
-    {"c10d::allreduce c10d::broadcast c10d::_allgather_base "
-     "c10d::_reduce_scatter_base c10d::alltoall_base c10d::permute_tensor",
-     "plan", {.form = AttributeForm::kText}},
+    {kExchanges, "gpus plan_gpus", attribute_rules::kPositive},
+    {kExchanges, "bytes", attribute_rules::Between(0, kMaxTotalBytes)},
+    {kExchanges, "plan", {.form = AttributeForm::kText}},
     {"linear addmm mm matmul", "shared", {.form = AttributeForm::kText}},
 };
 // clang-format on

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "src/graph/attributes.h"
-#include "src/graph/host_operator.h"
 
 namespace foretell {
 namespace {

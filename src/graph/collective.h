@@ -60,9 +60,13 @@ inline constexpr std::string_view kReceive = "c10d::recv_";
 inline constexpr std::string_view kToHost = "offload::to_host";
 inline constexpr std::string_view kFromHost = "offload::from_host";
 inline constexpr std::string_view kStepOnHost = "offload::step";
+/// An operator that the host runs on tensors of its own.
+inline constexpr std::string_view kRunOnHost = "offload::run";
 
 /// States per element that kStepOnHost updates.
 inline constexpr std::string_view kStatesAttribute = "states";
+/// Name of the operator of kRunOnHost.
+inline constexpr std::string_view kOperatorAttribute = "operator";
 
 /// True for these operators.
 bool IsOfHost(const Node& node);

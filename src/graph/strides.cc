@@ -51,6 +51,10 @@ Strides ContiguousStrides(const Shape& shape) {
   return StridesInOrder(shape, InnermostFirst(shape.size()));
 }
 
+Strides ChannelsLastStrides(const Shape& shape) {
+  return StridesInOrder(shape, ChannelsFirst(shape.size()));
+}
+
 bool IsContiguous(const Shape& shape, const Strides& strides) {
   if (std::ranges::count(shape, 0) > 0) return true;
   const Strides row_major = ContiguousStrides(shape);

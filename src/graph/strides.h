@@ -14,6 +14,10 @@ using Strides = std::vector<std::int64_t>;
 /// Row-major strides; a dimension without elements counts as one.
 Strides ContiguousStrides(const Shape& shape);
 
+/// Strides of an image [n, c, …] of any number of dimensions whose channels lie
+/// side by side; a dimension without elements counts as one.
+Strides ChannelsLastStrides(const Shape& shape);
+
 /// True when elements lie row-major, as `is_contiguous()` has it: strides of
 /// dimensions of size 1, and of tensors without elements, do not matter.
 bool IsContiguous(const Shape& shape, const Strides& strides);

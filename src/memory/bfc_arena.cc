@@ -101,10 +101,7 @@ bool BfcArena::Extend(std::int64_t bytes) {
     const bool holds = bytes <= next_region_;
     while (next_region_ < bytes) next_region_ *= 2;
     region = next_region_;
-    if (holds) {
-      next_region_ =
-          next_region_ < kMostDoubled / 2 ? 2 * next_region_ : kMostDoubled;
-    }
+    if (holds) next_region_ = std::min(2 * next_region_, kMostDoubled);
   }
   while (region > Room()) {
     region = RoundedToChunk(region * 9 / 10);

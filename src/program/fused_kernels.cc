@@ -58,6 +58,17 @@ constexpr KernelName kKernelNames[] = {
 /// With a number after it.
 constexpr std::string_view kChunked = "chunked-cross-entropy:";
 
+/// Replaces the arguments, which begin at `first`, by `result`; true.
+bool Replace(torch::jit::Stack& stack, std::size_t first, at::Tensor result) {
+  stack.resize(first);
+  stack.emplace_back(std::move(result));
+  return true;
+}
+
+at::Tensor TensorOrUndefined(const c10::IValue& value) {
+  return value.isNone() ? at::Tensor() : value.toTensor();
+}
+
 /// One of the last dimension, with a weight.
 bool RunRmsNorm(torch::jit::Stack& stack, std::size_t first) {
   const c10::IValue& weight = stack[first + 2];
@@ -65,11 +76,8 @@ bool RunRmsNorm(torch::jit::Stack& stack, std::size_t first) {
       !weight.toTensor().defined()) {
     return false;
   }
-  at::Tensor result =
-      liger::RmsNorm(stack[first].toTensor(), weight.toTensor());
-  stack.resize(first);
-  stack.emplace_back(std::move(result));
-  return true;
+  return Replace(stack, first,
+                 liger::RmsNorm(stack[first].toTensor(), weight.toTensor()));
 }
 
 /// The mean, or sum, of losses of rows of logits by their classes.
@@ -78,34 +86,24 @@ bool RunCrossEntropy(torch::jit::Stack& stack, std::size_t first) {
   const at::Tensor classes = stack[first + 1].toTensor();
   const std::int64_t reduction = stack[first + 3].toInt();
   if (logits.dim() != 2 || classes.dim() != 1 || reduction == 0) return false;
-  at::Tensor result = liger::CrossEntropy(logits, classes);
-  stack.resize(first);
-  stack.emplace_back(std::move(result));
-  return true;
+  return Replace(stack, first, liger::CrossEntropy(logits, classes));
 }
 
 /// A linear layer whose sizes are multiples of 16.
 template <Float8Recipe recipe>
 bool RunFloat8(torch::jit::Stack& stack, std::size_t first) {
-  const at::Tensor weight = stack[first + 1].toTensor();
-  const c10::IValue& bias = stack[first + 2];
-  at::Tensor result =
-      Float8Linear(stack[first].toTensor(), weight,
-                   bias.isNone() ? at::Tensor() : bias.toTensor(), recipe);
-  stack.resize(first);
-  stack.emplace_back(std::move(result));
-  return true;
+  return Replace(
+      stack, first,
+      Float8Linear(stack[first].toTensor(), stack[first + 1].toTensor(),
+                   TensorOrUndefined(stack[first + 2]), recipe));
 }
 
 /// A linear layer whose sizes are multiples of 32.
 bool RunMxfp8(torch::jit::Stack& stack, std::size_t first) {
-  const c10::IValue& bias = stack[first + 2];
-  at::Tensor result =
+  return Replace(
+      stack, first,
       Mxfp8Linear(stack[first].toTensor(), stack[first + 1].toTensor(),
-                  bias.isNone() ? at::Tensor() : bias.toTensor());
-  stack.resize(first);
-  stack.emplace_back(std::move(result));
-  return true;
+                  TensorOrUndefined(stack[first + 2])));
 }
 
 struct ReplacedRow {

@@ -7,6 +7,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "src/core/failure.h"
+#include "src/program/meta/mx.h"
 #include "src/program/weighted_operators.h"
 
 namespace foretell {
@@ -14,8 +15,7 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using Tensors = torch::autograd::variable_list;
-
-constexpr std::int64_t kMxBlock = 32;
+using meta::kMxBlock;
 
 /// Values of 8 bits by rows, and the scale of each block of a row.
 struct MxOperand {

@@ -3,6 +3,7 @@
 #include "src/program/exchanges.h"
 
 namespace foretell {
+
 RingExchange::RingExchange(const ParallelSpec& spec, bool rotates)
     : spec_(spec), rotates_(rotates) {}
 

@@ -3,7 +3,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace foretell {
@@ -11,16 +10,17 @@ namespace foretell {
 /// Kernels of fused attention that a ring can run.
 enum class RingKernelKind : std::uint8_t { kFlash, kEfficient, kCpuFlash };
 
-/// One fused kernel, on the queries of this GPU and keys and values of any.
+/// One fused kernel of scaled_dot_product_attention, on the queries of this GPU
+/// and the keys and values of any: all [batch, heads, tokens, size].
 struct RingKernel {
   RingKernelKind kind = RingKernelKind::kFlash;
   double dropout_p = 0;
-  std::optional<double> scale = std::nullopt;
+  double scale = 1;  ///< Of the products of queries and keys.
 
   struct Result {
     at::Tensor out;
     at::Tensor log_sum_exp;             ///< [batch, heads, tokens].
-    std::vector<at::Tensor> rest = {};  ///< Random state: seed, offset.
+    std::vector<at::Tensor> rest = {};  ///< Seed and offset; none on CPUs.
   };
   struct Operands {
     at::Tensor query;

@@ -18,6 +18,14 @@ TEST(Strides, AreRowMajorUnlessTold) {
   EXPECT_THAT(ContiguousStrides({2, 0, 4}), ElementsAre(4, 4, 1));
 }
 
+TEST(Strides, PutChannelsOfImagesLast) {
+  EXPECT_THAT(ChannelsLastStrides({2, 3, 7}), ElementsAre(21, 1, 3));
+  EXPECT_THAT(ChannelsLastStrides({2, 3, 5, 7}), ElementsAre(105, 1, 21, 3));
+  EXPECT_THAT(ChannelsLastStrides({2, 3, 4, 5, 7}),
+              ElementsAre(420, 1, 105, 21, 3));
+  EXPECT_THAT(ChannelsLastStrides({2, 0, 5, 7}), ElementsAre(35, 1, 7, 1));
+}
+
 TEST(Strides, OfDimensionsOfOneAndOfNothingDoNotMatter) {
   EXPECT_TRUE(IsContiguous({8, 64, 1, 1}, {64, 1, 64, 64}));
   EXPECT_TRUE(IsContiguous({4, 1}, {1, 9}));

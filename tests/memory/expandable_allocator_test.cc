@@ -86,6 +86,17 @@ TEST(ExpandableAllocator, UnmapsFreePagesBeforeItRefuses) {
   EXPECT_EQ(refused.out_of_memory->before.reserved, 60 * kMiB);
 }
 
+TEST(ExpandableAllocator, NeverUnmapsThePoolOfCudaGraphs) {
+  const auto is_refused_behind = [](Stream stream) {
+    AllocationEvent freed = TakeMib(0, 40);
+    freed.stream = stream;
+    return Expand({freed, GiveBack(0), TakeMib(1, 41)}, 60)
+        .out_of_memory.has_value();
+  };
+  EXPECT_FALSE(is_refused_behind(Stream::kScatter));
+  EXPECT_TRUE(is_refused_behind(Stream::kRecord));
+}
+
 TEST(ExpandableAllocator, FillsTheHoleThatUnmappingLeft) {
   // [10,60) is free; its whole pages, [20,60), are given back for 55 MiB at the
   // end. 27 MiB then begin at 10 and need one page; at the end, where 5 MiB are

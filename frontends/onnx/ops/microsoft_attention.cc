@@ -11,11 +11,28 @@
 #include "src/core/numbers.h"
 
 namespace foretell::onnx {
-namespace {
 
 std::int64_t HeadsOf(const NodeContext& ctx) {
   return ctx.RequireAttribute("num_heads", Attribute::Kind::kInt).i;
 }
+
+std::vector<std::int64_t> ProjectionSizes(const NodeContext& ctx,
+                                          std::int64_t columns) {
+  const std::vector<std::int64_t> sizes = ctx.IntsAttribute(
+      "qkv_hidden_sizes", {columns / 3, columns / 3, columns / 3});
+  ctx.Check(sizes.size() == 3 && sizes[0] + sizes[1] + sizes[2] == columns,
+            "qkv_hidden_sizes do not add up to the {} of the weights",
+            Counted(columns, "column"));
+  return sizes;
+}
+
+at::Tensor WithBias(NodeContext& ctx, size_t i, std::int64_t first) {
+  const at::Tensor x = ctx.Tensor(i);
+  if (!ctx.Has(3)) return x;
+  return x + at::slice(ctx.Tensor(3), 0, first, first + x.size(-1));
+}
+
+namespace {
 
 /// Throws kUnsupported when input `i` is given.
 void Refuse(const NodeContext& ctx, size_t i, const char* name) {
@@ -92,31 +109,11 @@ void Finish(NodeContext& ctx, AttentionRequest& request, std::int64_t past) {
   ctx.Set(0, MergeHeads(Attend(request)));
 }
 
-// ---- Attention -------------------------------------------------------------
-
-/// Sizes of queries, keys and values in the columns of the projection.
-std::vector<std::int64_t> ProjectionSizes(const NodeContext& ctx,
-                                          std::int64_t columns) {
-  const std::vector<std::int64_t> sizes = ctx.IntsAttribute(
-      "qkv_hidden_sizes", {columns / 3, columns / 3, columns / 3});
-  ctx.Check(sizes.size() == 3 && sizes[0] + sizes[1] + sizes[2] == columns,
-            "qkv_hidden_sizes do not add up to the {} of the weights",
-            Counted(columns, "column"));
-  return sizes;
-}
-
 // ---- MultiHeadAttention ----------------------------------------------------
 
 /// Item `i` of [batch, sequence, heads, items, size].
 at::Tensor Unpacked(const at::Tensor& packed, std::int64_t i) {
   return packed.select(3, i).transpose(1, 2);
-}
-
-/// Input `i` plus its part of the bias of all projections.
-at::Tensor WithBias(NodeContext& ctx, size_t i, std::int64_t first) {
-  const at::Tensor x = ctx.Tensor(i);
-  if (!ctx.Has(3)) return x;
-  return x + at::slice(ctx.Tensor(3), 0, first, first + x.size(-1));
 }
 
 AttentionRequest ProjectionsOf(NodeContext& ctx) {

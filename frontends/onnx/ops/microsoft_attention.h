@@ -2,6 +2,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "frontends/onnx/node_context.h"
 
 /// Lowerings of com.microsoft's attention operators, rows in microsoft.cc.
@@ -14,6 +17,17 @@ struct AttentionPlaces {
   size_t past;
   size_t bias;  ///< Of the scores.
 };
+
+/// num_heads. Throws kCorrupt without it.
+std::int64_t HeadsOf(const NodeContext& ctx);
+/// Sizes of queries, keys and values in the columns of the projection of all
+/// three. Throws kCorrupt where qkv_hidden_sizes are not three that add up to
+/// `columns`.
+std::vector<std::int64_t> ProjectionSizes(const NodeContext& ctx,
+                                          std::int64_t columns);
+/// Input `i` plus its part, from `first` on, of input 3, the bias of all
+/// projections, if that is given.
+at::Tensor WithBias(NodeContext& ctx, size_t i, std::int64_t first);
 
 /// Attends with queries, keys and values that are columns of `projected`
 /// [batch, sequence, …]; the node's attributes and outputs are Attention's.

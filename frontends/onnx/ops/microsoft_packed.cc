@@ -25,22 +25,12 @@ at::Tensor Unpacked(NodeContext& ctx, const at::Tensor& packed, size_t offset) {
   return packed.view(sizes);
 }
 
-at::Tensor WithBias(NodeContext& ctx, size_t i, std::int64_t first) {
-  const at::Tensor x = ctx.Tensor(i);
-  if (!ctx.Has(3)) return x;
-  return x + at::slice(ctx.Tensor(3), 0, first, first + x.size(-1));
-}
-
 /// Attends and gives the tokens in output 0.
 void Finish(NodeContext& ctx, AttentionRequest request, size_t bias) {
   request.mask = ctx.OptionalTensor(bias);
   const double scale = ctx.FloatAttribute("scale", 0);
   if (scale != 0) request.scale = scale;
   ctx.Set(0, MergeHeads(Attend(request)).flatten(0, 1));
-}
-
-std::int64_t HeadsOf(const NodeContext& ctx) {
-  return ctx.RequireAttribute("num_heads", Attribute::Kind::kInt).i;
 }
 
 }  // namespace
@@ -64,10 +54,9 @@ void LowerRestorePadding(NodeContext& ctx) {
 void LowerPackedAttention(NodeContext& ctx) {
   const at::Tensor projected =
       at::linear(ctx.Tensor(0), ctx.Tensor(1).t(), ctx.OptionalTensor(2));
-  const std::int64_t width = projected.size(-1) / 3;
-  const std::vector<at::Tensor> parts = at::split_with_sizes(
-      Unpacked(ctx, projected, 3),
-      ctx.IntsAttribute("qkv_hidden_sizes", {width, width, width}), -1);
+  const std::vector<at::Tensor> parts =
+      at::split_with_sizes(Unpacked(ctx, projected, 3),
+                           ProjectionSizes(ctx, projected.size(-1)), -1);
   const std::int64_t heads = HeadsOf(ctx);
   AttentionRequest request;
   request.query = SplitHeads(ctx, parts[0], heads);

@@ -1,6 +1,10 @@
 // Launches of torchao's kernels for MX formats (0.18.0,
 // prototype/mx_formats/kernels.py) as operators; src/program/mxfp8_linear.cc
-// runs them. A block of 32 values has a scale of a byte.
+// runs them. A block of values has a scale of a byte.
+
+#include "src/program/meta/mx.h"
+
+#include <utility>
 
 #include "src/core/checked.h"
 #include "src/program/meta/families.h"
@@ -14,7 +18,6 @@ constexpr const char* kMxSchemas[] = {
     "triton_mx_block_rearrange(Tensor scale) -> Tensor",
 };
 
-constexpr std::int64_t kBlock = 32;
 // cuBLAS reads scales in tiles of 128 rows and four columns.
 constexpr std::int64_t kTileRows = 128;
 constexpr std::int64_t kTileColumns = 4;
@@ -24,7 +27,7 @@ void Mxfp8Quantize(Call& call) {
   Sizes sizes = call.Tensor("input").sizes().vec();
   if (call.Bool("colwise", false)) std::swap(sizes[0], sizes[1]);
   call.Return(Contiguous(sizes, at::kFloat8_e4m3fn));
-  call.Return(Contiguous(Sizes{sizes[0], sizes[1] / kBlock}, at::kByte));
+  call.Return(Contiguous(Sizes{sizes[0], sizes[1] / kMxBlock}, at::kByte));
 }
 
 void MxBlockRearrange(Call& call) {

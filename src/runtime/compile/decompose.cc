@@ -16,6 +16,7 @@
 #include "src/runtime/compile/decompose_attention.h"
 #include "src/runtime/compile/decompose_losses.h"
 #include "src/runtime/compile/decompose_norms.h"
+#include "src/runtime/compile/decompose_triangle.h"
 #include "src/runtime/compile/image_layout.h"
 #include "src/runtime/compile/primitive_emitter.h"
 #include "src/runtime/compile/products.h"
@@ -26,13 +27,14 @@
 //   norms, softmaxes     sums along rows and operators element by element
 //   negative likelihood  a gather and sums; backward, no probability is read
 //   x.add_(y)            x1 = x.add(y): later readers of x read x1
-//   products             with operands that are cast or padded (products.cc)
+//   products             with operands that are copied, cast or padded
+//                        (products.cc)
 //   mean of images       adaptive pooling to one element is a sum
 //   zeros_like(x)        a constant, which reads nothing of x; expand_as and
 //                        type_as read only what they look at or convert
 //   broadcast_tensors    an expansion of each
 //   x.to(its own type)   x (remove_noop_ops, fx_passes/post_grad.py)
-//   tril, triu           a comparison of numbers of rows and columns
+//   tril, triu           a comparison (decompose_triangle.cc)
 //   dropout              random numbers, which are made again in the backward
 //                        pass, and a product
 //   composites           the operators that the trace saw inside; recurrent
@@ -106,8 +108,8 @@ class Decomposer {
         attention_.Add(node)) {
       return;
     }
-    if (AddFill(node) || AddTriangle(node) || AddCopiedRows(node)) return;
-    if (AddBiasGradient(node) || AddMean(node) || AddDropout(node)) {
+    if (DecomposeTriangle(emitter_, node) || AddFill(node) ||
+        AddBiasGradient(node) || AddMean(node) || AddDropout(node)) {
       return;
     }
     if (DecomposeProduct(emitter_, node) || AddPool(node) ||
@@ -280,61 +282,6 @@ class Decomposer {
     emitter_.Set(
         id, emitter_.Emit("full", {}, graph_.value(id).type, node.attributes));
     emitter_.Set(node.inputs[0], emitter_.Now(id));
-    return true;
-  }
-
-  /// A comparison of the numbers of columns and rows says what stays.
-  bool AddTriangle(const Node& node) {
-    if (node.target != "tril" && node.target != "triu") return false;
-    const TensorType& type = graph_.value(node.outputs[0]).type;
-    const std::int64_t width = type.shape.back();
-    const std::int64_t height = type.shape[type.shape.size() - 2];
-    const ValueId difference = emitter_.Emit(
-        "sub",
-        {Numbers(width, {1, width}, -2), Numbers(height, {height, 1}, -1)},
-        {DType::kI64, {height, width}});
-    const ValueId stays =
-        emitter_.Emit(node.target == "tril" ? "le" : "ge", {difference},
-                      {DType::kBool, {height, width}}, node.attributes);
-    const bool is_mask = type.dtype == DType::kBool;
-    emitter_.Set(node.outputs[0],
-                 emitter_.Emit(is_mask ? "logical_and" : "where",
-                               {stays, emitter_.Now(node.inputs[0])}, type));
-    return true;
-  }
-
-  /// 0, 1, … as a tensor of two dimensions, of which `dim` is new.
-  ValueId Numbers(std::int64_t count, Shape shape, std::int64_t dim) {
-    const ValueId numbers =
-        emitter_.Emit("arange", {}, {DType::kI64, {count}},
-                      {{"start", std::int64_t{0}}, {"end", count}});
-    return emitter_.View(numbers, {DType::kI64, std::move(shape)}, "unsqueeze",
-                         {{"dim", dim}});
-  }
-
-  /// A linear layer that copied its operand to see rows: the copy is a tensor
-  /// of its own, and the bias an addition.
-  bool AddCopiedRows(const Node& node) {
-    if (node.kind != OpKind::kLinear || node.phase != Phase::kForward ||
-        node.outputs.size() != 2 || node.inputs.size() < 2) {
-      return false;
-    }
-    const ValueId copy = emitter_.Clone(emitter_.Now(node.inputs[0]), false);
-    const ValueId rows =
-        emitter_.View(copy, graph_.value(node.outputs[1]).type);
-    emitter_.Set(node.outputs[1], rows);
-    const TensorType& type = graph_.value(node.outputs[0]).type;
-    const TensorType product_type = {
-        type.dtype, {emitter_.TypeOf(rows).shape[0], type.shape.back()}};
-    ValueId product =
-        emitter_.Emit(node.target, {rows, emitter_.Now(node.inputs[1])},
-                      product_type, node.attributes);
-    product = emitter_.View(product, type);
-    if (node.inputs.size() > 2) {
-      product =
-          emitter_.Emit("add", {product, emitter_.Now(node.inputs[2])}, type);
-    }
-    emitter_.Set(node.outputs[0], product);
     return true;
   }
 

@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::size_t kImageRank = 4;
 
-Strides ChannelsLastStrides(const Shape& shape) {
-  const std::int64_t channels = std::max<std::int64_t>(1, shape[1]);
-  const std::int64_t row = channels * std::max<std::int64_t>(1, shape[3]);
-  return {row * std::max<std::int64_t>(1, shape[2]), 1, row, channels};
-}
-
 }  // namespace
 
 PrimitiveEmitter::PrimitiveEmitter(const OperatorGraph& graph, GraphInfo info,

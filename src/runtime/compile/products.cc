@@ -144,6 +144,31 @@ bool RunsInAutocast(const PrimitiveEmitter& emitter, const Node& node) {
          emitter.graph().value(node.outputs[0]).type.dtype == DType::kF32;
 }
 
+/// A linear layer that copied its operand to see rows: the copy is a tensor of
+/// its own, and the bias an addition.
+bool AddCopiedRows(PrimitiveEmitter& emitter, const Node& node) {
+  if (node.kind != OpKind::kLinear || node.phase != Phase::kForward ||
+      node.outputs.size() != 2 || node.inputs.size() < 2) {
+    return false;
+  }
+  const OperatorGraph& graph = emitter.graph();
+  const ValueId copy = emitter.Clone(emitter.Now(node.inputs[0]), false);
+  const ValueId rows = emitter.View(copy, graph.value(node.outputs[1]).type);
+  emitter.Set(node.outputs[1], rows);
+  const TensorType& type = graph.value(node.outputs[0]).type;
+  const TensorType product_type = {
+      type.dtype, {emitter.TypeOf(rows).shape[0], type.shape.back()}};
+  ValueId product =
+      emitter.Emit(node.target, {rows, emitter.Now(node.inputs[1])},
+                   product_type, node.attributes);
+  product = emitter.View(product, type);
+  if (node.inputs.size() > 2) {
+    product = emitter.Emit("add", {product, emitter.Now(node.inputs[2])}, type);
+  }
+  emitter.Set(node.outputs[0], product);
+  return true;
+}
+
 }  // namespace
 
 ValueId EmitProduct(PrimitiveEmitter& emitter, std::string target,
@@ -168,6 +193,7 @@ ValueId EmitProduct(PrimitiveEmitter& emitter, std::string target,
 }
 
 bool DecomposeProduct(PrimitiveEmitter& emitter, const Node& node) {
+  if (AddCopiedRows(emitter, node)) return true;
   const bool is_product =
       node.kind == OpKind::kMatmul || node.kind == OpKind::kLinear;
   if (!is_product || !node.calls.empty() || node.outputs.size() != 1) {

@@ -15,8 +15,8 @@ ValueId EmitProduct(PrimitiveEmitter& emitter, std::string target,
                     std::vector<ValueId> inputs, TensorType type,
                     Attributes attributes = {});
 
-/// Adds a product whose operands Inductor casts or pads. False, and nothing
-/// added, for every other node.
+/// Adds a product whose operands Inductor copies, casts or pads. False, and
+/// nothing added, for every other node.
 bool DecomposeProduct(PrimitiveEmitter& emitter, const Node& node);
 
 }  // namespace foretell::runtime

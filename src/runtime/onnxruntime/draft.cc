@@ -179,17 +179,6 @@ Node AsNode(const DraftNode& node) {
       .target = node.target, .kind = node.kind, .attributes = node.attributes};
 }
 
-Strides ChannelsLastStrides(const Shape& shape) {
-  Strides strides(shape.size(), 1);
-  std::int64_t step = shape[1];
-  for (std::size_t i = shape.size() - 1; i > 1; --i) {
-    strides[i] = step;
-    step *= shape[i];
-  }
-  strides[0] = step;
-  return strides;
-}
-
 DraftNode MakeNode(std::string_view target, std::vector<TensorId> inputs,
                    TensorId output, const std::string& scope,
                    Attributes attributes) {

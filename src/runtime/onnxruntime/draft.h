@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "src/graph/index_of.h"
-#include "src/graph/strides.h"
 
 #include "foretell/graph.h"
 
@@ -66,9 +65,6 @@ struct Draft {
 
 /// `node` as PyTorch recorded it, for attribute_rules' readers.
 Node AsNode(const DraftNode& node);
-
-/// Strides of an image [n, c, …] whose channels lie side by side.
-Strides ChannelsLastStrides(const Shape& shape);
 
 /// A node with one result.
 DraftNode MakeNode(std::string_view target, std::vector<TensorId> inputs,

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/graph/strides.h"
 #include "src/runtime/onnxruntime/passes.h"
 
 // Nodes of com.microsoft in a file, as the optimizer of Stable Diffusion writes
@@ -76,18 +77,17 @@ class NodeKeeper {
     DraftNode* before = Before(node.inputs[0], node);
     DraftNode* silu = After(node.outputs[0], node);
     if (silu != nullptr && silu->target != "silu") silu = nullptr;
-    DraftNode* after = After((silu ? silu : &node)->outputs[0], node);
-    if (!Permutes(before) || (silu == nullptr && after == nullptr)) return;
-    if (after == nullptr || !Permutes(after)) return;
+    DraftNode& last = silu != nullptr ? *silu : node;
+    DraftNode* after = After(last.outputs[0], node);
+    if (!Permutes(before) || !Permutes(after)) return;
     node.inputs[0] = before->inputs[0];
     before->target.clear();
     std::vector<DraftNode> parts = SumsBefore(node);
-    (silu ? silu : &node)->outputs = std::exchange(*after, {}).outputs;
+    last.outputs = std::exchange(*after, {}).outputs;
     const bool gives_sum =
         !parts.empty() && uses_.Count(parts.back().outputs[0]) > 1;
     const TensorId sum = node.inputs[0];
-    DraftNode whole = std::exchange(node, {});
-    parts.push_back(std::move(whole));
+    parts.push_back(std::exchange(node, {}));
     if (silu != nullptr) parts.push_back(std::exchange(*silu, {}));
     node = Fuse("fused_reduce", std::move(parts));
     if (gives_sum) node.outputs.push_back(sum);

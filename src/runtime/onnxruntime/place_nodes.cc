@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "src/graph/collective.h"
-#include "src/graph/host_operator.h"
 #include "src/graph/index_of.h"
 #include "src/runtime/onnxruntime/kernel_rows.h"
 #include "src/runtime/onnxruntime/passes.h"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/graph/index_of.h"
+#include "src/graph/strides.h"
 #include "src/runtime/onnxruntime/passes.h"
 
 // prefer_nhwc of the CUDA provider. The layout transformer

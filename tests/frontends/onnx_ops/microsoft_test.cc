@@ -281,5 +281,20 @@ TEST(MicrosoftPackedAttention, AttendsWithinSequences) {
   ExpectClose(projected, result);
 }
 
+TEST(MicrosoftPackedAttention, RefusesSizesThatAreNotThree) {
+  try {
+    Perform(
+        "PackedAttention",
+        {IntAttribute("num_heads", 1),
+         IntsAttribute("qkv_hidden_sizes", {1, 2})},
+        {at::ones({4, 1}), at::ones({1, 3}), at::zeros({3}),
+         at::arange(4, at::kInt).view({2, 2}), at::arange(0, 5, 2, at::kInt)});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
+    EXPECT_THAT(error.what(), HasSubstr("do not add up to the 3 columns"));
+  }
+}
+
 }  // namespace
 }  // namespace foretell::onnx
