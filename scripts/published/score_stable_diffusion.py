@@ -7,11 +7,11 @@ Of ../shared/data/runs2026/onnxruntime_stable_diffusion.csv (the README of ONNX 
 models/stable_diffusion): seconds of a batch of pictures of 512 by 512 pixels in FP16, and
 memory of the device. A picture is 50 steps of the U-Net on twice the batch, for guidance,
 and the decoder of the VAE on the batch; the text encoder is left out. The T4 was locked at
-990 MHz, which no flag says, so only its memory counts. ONNX Runtime and TensorRT have a session for each network:
-predicted memory is the context once and the rest of both. The pipeline of diffusers that
+990 MHz, which no flag says, so only its memory counts. ONNX Runtime and TensorRT have a
+session for each network: predicted memory is the context once and the rest of both. The pipeline of diffusers that
 ONNX Runtime 1.14 and 1.15 ran decodes picture by picture (OnnxStableDiffusionPipeline); the
-later one asks for arenas of exact size (CudaSession.get_cuda_provider_options). PyTorch has one allocator, so
-there it is the larger one and the other's weights.
+later one asks for arenas of exact size (CudaSession.get_cuda_provider_options).
+PyTorch has one allocator, so there it is the larger one and the other's weights.
 
 Prints per row seconds and MiB, measured and predicted, then per engine median and mean
 absolute error in percent. Nothing is fitted to these rows.
