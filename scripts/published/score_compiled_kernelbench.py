@@ -65,8 +65,7 @@ def main():
     published.need(kernelbench.EXPORTS, kernelbench.LATENCIES)
     print(compiled_scores.head("table", "mode", "level"))
     with kernelbench.exports() as folder:
-        told_of = {sizes: kernelbench.Predictions(folder, sizes)
-                   for sizes in set(kernelbench.SIZES.values())}
+        told_of = kernelbench.predictions(folder)
         for table, truths in kernelbench.tables(DEVICES).items():
             if table.device not in options.device or len(truths) == 1:
                 continue
