@@ -17,22 +17,22 @@ Prints per row seconds and MiB, measured and predicted, then per engine median a
 absolute error in percent. Nothing is fitted to these rows.
 """
 
+import argparse
 import collections
-import csv
 import pathlib
 import statistics
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import batched  # noqa: E402
+import foretell  # noqa: E402
 import published  # noqa: E402
 
 RUNS = published.TABLES / "runs2026" / "onnxruntime_stable_diffusion.csv"
 UNET, DECODER = "zoo:sd15_unet", "zoo:sd_vae_decoder"
-DEVICES = {"A100-SXM4-40GB": ("a100-sxm4-40gb",),
-           "A100-PCIE-80GB": ("a100-pcie-80gb",),
-           "T4 (clock locked 990 MHz)": ("t4",)}
 LOCKED = "T4 (clock locked 990 MHz)"
+DEVICES = {"A100-SXM4-40GB": "a100-sxm4-40gb", "A100-PCIE-80GB": "a100-pcie-80gb",
+           LOCKED: "t4"}
 
 
 def decodes_one_by_one(row):
@@ -54,7 +54,7 @@ def runtime_of(row):
 
 
 def flags_of(row):
-    return ("--device", *DEVICES[row["device"]], "--precision", "fp16", *runtime_of(row))
+    return ("--device", DEVICES[row["device"]], "--precision", "fp16", *runtime_of(row))
 
 
 def cases_of(row):
@@ -96,10 +96,10 @@ def print_errors(errors):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     published.need(RUNS)
-    with RUNS.open() as file:
-        rows = [row for row in csv.DictReader(file)
-                if row["device"] in DEVICES and runtime_of(row)]
+    rows = [row for row in published.rows(RUNS)
+            if row["device"] in DEVICES and runtime_of(row)]
     results = batched.Results(case for row in rows for case in cases_of(row))
     errors = collections.defaultdict(lambda: collections.defaultdict(list))
     print("| GPU | engine | batch | s | predicted | MiB | predicted |\n"
@@ -116,4 +116,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    foretell.main(main)
