@@ -7,8 +7,9 @@ processes share.
 Networks run on the CPU, over Gloo, in two and in four processes: alone, under
 DistributedDataParallel, with ZeroRedundancyOptimizer, under fully_shard and
 FullyShardedDataParallel and with layers that parallelize_module shares by columns and
-rows, vocabularies and sequences too, with ring attention and with experts of their own. PyTorch's profiler sees every allocation of the
-first process from before the network is made. Steps are repeated until the reducer has
+rows, vocabularies and sequences too, with ring attention and with experts of their own.
+PyTorch's profiler sees every allocation of the first process from before the network is
+made. Steps are repeated until the reducer has
 its final buckets; of the last step are kept, in bytes, `standing` alive after
 zero_grad(), `forward` after the last forward pass and the loss, `backward` after the last
 backward pass, and `peak`, the most that was ever alive in between and in the optimizer's

@@ -157,8 +157,7 @@ def concentrations(files):
 
 def kernelbench_rows(_, devices=kernelbench.DEVICES):
     with kernelbench.exports() as folder:
-        told = {sizes: kernelbench.Predictions(folder, sizes)
-                for sizes in set(kernelbench.SIZES.values())}
+        told = kernelbench.predictions(folder)
         shares = {sizes: concentrations(one.files) for sizes, one in told.items()}
         for table, modes in kernelbench.tables(devices).items():
             factor = told[table.sizes].host_factor(table.device)

@@ -1,7 +1,7 @@
 """KernelBench's problems: what was published of them, and what is predicted.
 
     for table, truths in kernelbench.tables().items():
-        told = kernelbench.Predictions(folder, table.sizes).latencies(table.device)
+        told = kernelbench.predictions(folder)[table.sizes].latencies(table.device)
 
 Single operators (level 1), chains of them (level 2) and networks (level 3) in FP32 by
 PyTorch 2.5 (`kernelbench_pt2.tar.xz`, `compile_kernelbench.csv.gz` of ../shared;
@@ -147,3 +147,8 @@ def _with_gpu_time(row, added):
     return times | {name: scale * times[name] for name in
                     ("latency_ms", "latency_lo_ms", "latency_hi_ms")} | {
         "gpu_ms": times["gpu_ms"] + added}
+
+
+def predictions(folder):
+    """By set of sizes, of the problems below a folder of `exports`."""
+    return {sizes: Predictions(folder, sizes) for sizes in sorted(set(SIZES.values()))}

@@ -7,7 +7,6 @@ the graph in text form that runs it, or None where one operator does not.
 
 import gzip
 import json
-import math
 
 from operator_text import shape
 

@@ -133,8 +133,8 @@ def problem_name(level, problem, sizes):
 
 def kernelbench(exports):
     """Of the problems whose inputs begin with one batch, which is the file's."""
-    told = {sizes: problems.Predictions(exports, sizes).rows(A100)
-            for sizes in set(problems.SIZES.values())}
+    told = {sizes: one.rows(A100)
+            for sizes, one in problems.predictions(exports).items()}
     for table, modes in problems.tables().items():
         for (level, problem), ms in sorted(modes[problems.EAGER].items()):
             row = told[table.sizes].get((level, problem))

@@ -7,8 +7,8 @@
 Eager and compiled latency of single operators, chains and networks in FP32, PyTorch
 2.5, in every mode of torch.compile, by scripts/lib/kernelbench.py. Hosts differ: for
 every published table one factor of the CPU's time is taken from its host-bound eager
-rows, and both predictions use it. Prints for each table, mode and level what score_compiled.py prints; with --least only
-of problems that take as long in eager mode. Nothing else is fitted here.
+rows, and both predictions use it. Prints for each table, mode and level what
+score_compiled.py prints; with --least only of problems that take as long in eager mode. Nothing else is fitted here.
 
 A third of the problems was kept back by those who gave the files.
 """
@@ -65,8 +65,7 @@ def main():
     published.need(kernelbench.EXPORTS, kernelbench.LATENCIES)
     print(compiled_scores.head("table", "mode", "level"))
     with kernelbench.exports() as folder:
-        told_of = {sizes: kernelbench.Predictions(folder, sizes)
-                   for sizes in set(kernelbench.SIZES.values())}
+        told_of = kernelbench.predictions(folder)
         for table, truths in kernelbench.tables(DEVICES).items():
             if table.device not in options.device or len(truths) == 1:
                 continue

@@ -43,8 +43,7 @@ def pairs_of(devices, flags):
     """(predicted, measured) milliseconds by table, level and problem."""
     pairs = {}
     with kernelbench.exports() as folder:
-        told = {sizes: kernelbench.Predictions(folder, sizes)
-                for sizes in set(kernelbench.SIZES.values())}
+        told = kernelbench.predictions(folder)
         for table, modes in kernelbench.tables().items():
             if table.device in devices:
                 found = told[table.sizes].latencies(table.device, *flags)

@@ -8,9 +8,9 @@ datasets/labels and has `foretell time-operators` predict the GPU time of the ro
 one operator runs (scripts/lib/kind_graphs.py). The H200's cases are others than the
 H100's: constants were fitted to the H100's rows alone, and the H200's are kept back.
 Prints a Markdown table per kind, pass and width of elements, TF32 off apart, or with
---fine per precision and layout: of either set the rows, the
-median of predicted over measured, the median and mean absolute error in percent and the
-share within a factor of 2. Rows shorter than --least (20 microseconds) say how long a
+--fine per precision and layout: of either set the rows, the median of predicted over
+measured, the median and mean absolute error in percent and the share within a factor of
+2. Rows shorter than --least (20 microseconds) say how long a
 launch takes, and are left out. --kinds keeps the kinds that contain WORD.
 """
 

@@ -7,32 +7,32 @@ Of ../shared/data/runs2026/onnxruntime_stable_diffusion.csv (the README of ONNX 
 models/stable_diffusion): seconds of a batch of pictures of 512 by 512 pixels in FP16, and
 memory of the device. A picture is 50 steps of the U-Net on twice the batch, for guidance,
 and the decoder of the VAE on the batch; the text encoder is left out. The T4 was locked at
-990 MHz, which no flag says, so only its memory counts. ONNX Runtime and TensorRT have a session for each network:
-predicted memory is the context once and the rest of both. The pipeline of diffusers that
+990 MHz, which no flag says, so only its memory counts. ONNX Runtime and TensorRT have a
+session for each network: predicted memory is the context once and the rest of both. The pipeline of diffusers that
 ONNX Runtime 1.14 and 1.15 ran decodes picture by picture (OnnxStableDiffusionPipeline); the
-later one asks for arenas of exact size (CudaSession.get_cuda_provider_options). PyTorch has one allocator, so
-there it is the larger one and the other's weights.
+later one asks for arenas of exact size (CudaSession.get_cuda_provider_options).
+PyTorch has one allocator, so there it is the larger one and the other's weights.
 
 Prints per row seconds and MiB, measured and predicted, then per engine median and mean
 absolute error in percent. Nothing is fitted to these rows.
 """
 
+import argparse
 import collections
-import csv
 import pathlib
 import statistics
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import batched  # noqa: E402
+import foretell  # noqa: E402
 import published  # noqa: E402
 
 RUNS = published.TABLES / "runs2026" / "onnxruntime_stable_diffusion.csv"
 UNET, DECODER = "zoo:sd15_unet", "zoo:sd_vae_decoder"
-DEVICES = {"A100-SXM4-40GB": ("a100-sxm4-40gb",),
-           "A100-PCIE-80GB": ("a100-pcie-80gb",),
-           "T4 (clock locked 990 MHz)": ("t4",)}
 LOCKED = "T4 (clock locked 990 MHz)"
+DEVICES = {"A100-SXM4-40GB": "a100-sxm4-40gb", "A100-PCIE-80GB": "a100-pcie-80gb",
+           LOCKED: "t4"}
 
 
 def decodes_one_by_one(row):
@@ -54,7 +54,7 @@ def runtime_of(row):
 
 
 def flags_of(row):
-    return ("--device", *DEVICES[row["device"]], "--precision", "fp16", *runtime_of(row))
+    return ("--device", DEVICES[row["device"]], "--precision", "fp16", *runtime_of(row))
 
 
 def cases_of(row):
@@ -96,10 +96,10 @@ def print_errors(errors):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     published.need(RUNS)
-    with RUNS.open() as file:
-        rows = [row for row in csv.DictReader(file)
-                if row["device"] in DEVICES and runtime_of(row)]
+    rows = [row for row in published.rows(RUNS)
+            if row["device"] in DEVICES and runtime_of(row)]
     results = batched.Results(case for row in rows for case in cases_of(row))
     errors = collections.defaultdict(lambda: collections.defaultdict(list))
     print("| GPU | engine | batch | s | predicted | MiB | predicted |\n"
@@ -116,4 +116,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    foretell.main(main)

@@ -1,6 +1,7 @@
 #include "src/cost/direct_convolution.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "src/cost/padded.h"
 #include "src/cost/padded_convolution.h"
@@ -24,7 +25,6 @@
 namespace foretell::cost {
 namespace {
 
-constexpr std::int64_t kMostMaskedTaps = 32;
 constexpr double kMacCycles = 0.0147;
 constexpr double kDirectTileChannels = 64;
 constexpr double kChannelsLastCost = 6;

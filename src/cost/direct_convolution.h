@@ -7,8 +7,8 @@
 
 namespace foretell::cost {
 
-/// Whether cuDNN reads images as they lie, since it has no kernel on tensor
-/// cores for a convolution of 16 bits.
+/// Whether cuDNN 9.19 has no kernel on tensor cores for a convolution of 16
+/// bits, so that it reads images as they lie.
 bool IsDirectHalf(const Kernel& kernel, const Machine& machine);
 
 /// Microseconds of a convolution for which cuDNN 9.19 has no kernel on tensor

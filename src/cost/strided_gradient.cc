@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "src/cost/padded.h"
+#include "src/cost/padded_convolution.h"
 #include "src/cost/roofline.h"
 #include "src/cost/tensor_convolution.h"
 
@@ -44,11 +45,8 @@ double SummedChannels(const Kernel& kernel) {
 }
 
 bool GoesThroughStride(const Kernel& kernel) {
-  const bool is_transposed =
-      kernel.kernel_class == KernelClass::kTransposedConvolution;
   return kernel.stride_elements > 1 &&
-         kernel.pass == (is_transposed ? ProductPass::kForward
-                                       : ProductPass::kInputGradient);
+         PlainPass(kernel) == ProductPass::kInputGradient;
 }
 
 double StridedGradientUs(const Kernel& kernel, const Machine& machine) {

@@ -80,7 +80,6 @@ constexpr double kVolumeStemShare = 0.5;
 constexpr double kHalfStemShare = 0.5;
 constexpr std::int64_t kMostVolumeStemChannels = 8;
 constexpr double kStemPadding = 4;
-constexpr std::int64_t kMostMaskedTaps = 32;
 /// KernelBench's windows of 35 and 45 elements on an H100, 105 on an A100.
 constexpr double kLookedUpShare = 0.65;
 /// The first that multiplies images as they lie where the window is of one

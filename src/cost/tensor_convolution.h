@@ -1,9 +1,15 @@
 #pragma once
 
+#include <cstdint>
+
 #include "src/cost/machine.h"
 #include "src/kernels/kernels.h"
 
 namespace foretell::cost {
+
+/// Elements of the largest window that cuDNN's kernels on tensor cores treat as
+/// any other; larger ones are looked up, or have no such kernel.
+inline constexpr std::int64_t kMostMaskedTaps = 32;
 
 /// Whether cuDNN is 9.19 or later and has kernels of Hopper's own.
 bool HasNewCudnn(const Kernel& kernel, const Machine& machine);
