@@ -37,10 +37,6 @@ constexpr Row kRows[] = {
     AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(FORETELL_FLOAT_OVERLOAD)
     AT_FORALL_PROMOTE(FORETELL_PROMOTE)
     // In addition to the lists (autocast_mode.cpp, cudnn/AutocastRNN.cpp):
-    // Padding by a word ends in at::convolution, which casts.
-    {"conv1d, padding", kLower},
-    {"conv2d, padding", kLower},
-    {"conv3d, padding", kLower},
     {"cudnn_convolution", kLower},
     {"cudnn_convolution_transpose", kLower},
     {"binary_cross_entropy", kRefused},
@@ -80,7 +76,10 @@ Policies PoliciesByName() {
 
 AutocastPolicy AutocastPolicyOf(const c10::OperatorHandle& op) {
   static const Policies policies = PoliciesByName();
-  const auto found = policies.find(op.operator_name());
+  c10::OperatorName name = op.operator_name();
+  // Convolutions with padding by a word end in at::convolution, which casts.
+  if (name.overload_name == "padding") name.overload_name.clear();
+  const auto found = policies.find(name);
   return found == policies.end() ? kLeave : found->second;
 }
 

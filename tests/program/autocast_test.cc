@@ -117,6 +117,17 @@ TEST(Autocast, ReachesIntoComposites) {
   EXPECT_EQ(LiveBytesAfter(graph, 0), 2 * 32 + 4 * 128);
 }
 
+TEST(Autocast, CastsConvolutionsWithPaddingByAWord) {
+  const OperatorGraph graph =
+      TraceOf(Stateless([](const at::Tensor& x) {
+                const at::Tensor weight = at::ones({4, 4, 3}, x.options());
+                const at::Tensor once = at::conv1d(x, weight, {}, 1, "same");
+                return at::conv1d(once, weight, {}, 1, "same");
+              }),
+              {.run = {.autocast = true}}, {"x", {DType::kF32, {2, 4, 16}}});
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.dtype, DType::kBF16);
+}
+
 TEST(Autocast, ConvertsHalfInsideSoftmax) {
   const BoundInput scores{"x", {DType::kF16, {4, 8}}};
   const auto network =
