@@ -69,7 +69,7 @@ inline constexpr CommandRow kCommands[] = {
      "Train several networks with several seeds on one split"},
     {"cross-validate", Home::kLab, kInLab ? &AddCrossValidate : nullptr,
      "Predict every sample with a network trained without its family, network, "
-     "point, device or source"},
+     "point, device, generation or source"},
     {"memory-classes", Home::kLab, kInLab ? &AddMemoryClasses : nullptr,
      "Classes of training memory by GPUMemNet's networks"},
     {"serve", Home::kLab, kInLab ? &AddServe : nullptr,

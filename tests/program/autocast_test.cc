@@ -125,7 +125,7 @@ TEST(Autocast, CastsConvolutionsWithPaddingByAWord) {
                 return at::conv1d(once, weight, {}, 1, "same");
               }),
               {.run = {.autocast = true}}, {"x", {DType::kF32, {2, 4, 16}}});
-  EXPECT_EQ(graph.value(graph.outputs()[0]).type.dtype, DType::kBF16);
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.dtype, DType::kF16);
 }
 
 TEST(Autocast, ConvertsHalfInsideSoftmax) {
