@@ -74,7 +74,8 @@ def forecast(row, folder, host=()):
 
 def fitted_host(rows, folder, work):
     """The `--host` file that the eager `rows` show, and its factor."""
-    told = {row["id"]: forecast(row, folder) for row in rows
+    typical = host_factor.write_host(work, 1.0)
+    told = {row["id"]: forecast(row, folder, ("--host", typical)) for row in rows
             if mode_of(row) == EAGER}
     bound = {name: one["step_ms"] for name, one in told.items()
              if one and one["gpu_ms"] < HOST_BOUND * one["step_ms"]}
