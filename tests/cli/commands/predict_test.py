@@ -256,6 +256,12 @@ class Predict(unittest.TestCase):
         for word in ("MiB", " ms", " J", "analytic, uncalibrated", "1g.5gb"):
             self.assertIn(word, text)
 
+    def test_a_runtime_may_choose_the_layout_of_a_file(self):
+        outcome = run("predict", SOURCE / "examples/resnet18.onnx", "--runtime",
+                      "onnxruntime,nhwc")
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        self.assertIn("· --runtime onnxruntime,nhwc", outcome.stdout.splitlines()[0])
+
     def test_a_power_limit_costs_time_and_saves_energy(self):
         run_of = (ONNX, "--batch", "64", "--device", "v100", "--autocast")
         free, limited = (predict_json(*run_of, *flags)["results"][0]
