@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "src/cost/tensor_convolution.h"
+#include "src/cost/thread_loops.h"
 
 // PyTorch's own depthwise convolutions (DepthwiseConv2d.cu, DepthwiseConv3d.cu
 // in aten/src/ATen/native/cuda), whose threads and blocks are the source's:
@@ -21,23 +22,17 @@
 namespace foretell::cost {
 namespace {
 
-/// Of a thread, and for each element of the windows that it goes over.
-struct WindowCycles {
-  double start;
-  double tap;
-};
+constexpr ThreadCycles kImage = {2.4, 0.115};
+constexpr ThreadCycles kSquare = {1.6, 0.105};
+constexpr ThreadCycles kVolume = {2.5, 0.2};
+constexpr ThreadCycles kDilatedVolume = {4.5, 0.2};
+constexpr ThreadCycles kCube = {0, 0.2};
 
-constexpr WindowCycles kImage = {2.4, 0.115};
-constexpr WindowCycles kSquare = {1.6, 0.105};
-constexpr WindowCycles kVolume = {2.5, 0.2};
-constexpr WindowCycles kDilatedVolume = {4.5, 0.2};
-constexpr WindowCycles kCube = {0, 0.2};
-
-constexpr WindowCycles kImageGradient = {2.3, 0.137};
-constexpr WindowCycles kSquareGradient = {3.5, 0.125};
-constexpr WindowCycles kStridedGradient = {2.1, 0.6};
-constexpr WindowCycles kVolumeGradient = {2, 0.57};
-constexpr WindowCycles kStridedCubeGradient = {0, 0.3};
+constexpr ThreadCycles kImageGradient = {2.3, 0.137};
+constexpr ThreadCycles kSquareGradient = {3.5, 0.125};
+constexpr ThreadCycles kStridedGradient = {2.1, 0.6};
+constexpr ThreadCycles kVolumeGradient = {2, 0.57};
+constexpr ThreadCycles kStridedCubeGradient = {0, 0.3};
 
 /// A step of a block of a weight's gradient, and for each warp that shares its
 /// multiprocessor.
@@ -65,13 +60,13 @@ bool IsCube(const Kernel& kernel) {
          kernel.taps == kCubeWidth * kCubeWidth * kCubeWidth;
 }
 
-WindowCycles ForwardCycles(const Kernel& kernel) {
+ThreadCycles ForwardCycles(const Kernel& kernel) {
   if (!IsVolume(kernel)) return IsSquare(kernel) ? kSquare : kImage;
   if (kernel.dilated) return kDilatedVolume;
   return IsCube(kernel) ? kCube : kVolume;
 }
 
-WindowCycles GradientCycles(const Kernel& kernel) {
+ThreadCycles GradientCycles(const Kernel& kernel) {
   const bool has_stride = kernel.stride_elements > 1;
   if (IsVolume(kernel)) {
     if (!IsCube(kernel)) return kVolumeGradient;
@@ -84,14 +79,11 @@ WindowCycles GradientCycles(const Kernel& kernel) {
   return IsSquare(kernel) ? kSquareGradient : kImageGradient;
 }
 
-double ThreadsUs(const Kernel& kernel, const WindowCycles& cycles,
+double WindowsUs(const Kernel& kernel, const ThreadCycles& cycles,
                  double elements, const Machine& machine) {
-  constexpr double kFittedLanes = 128;
   const double threads = Real(
       kernel.bytes_out / std::max<std::int64_t>(1, kernel.element_bytes_out));
-  const double tap = cycles.tap * kFittedLanes / machine.LanesPerSm();
-  return threads * (cycles.start + elements * tap) /
-         (machine.CyclesPerUs() * machine.sms);
+  return ThreadsUs(threads, elements, cycles, machine);
 }
 
 double WeightGradientUs(const Kernel& kernel, const Machine& machine) {
@@ -122,10 +114,10 @@ double NativeDepthwiseUs(const Kernel& kernel, const Machine& machine) {
     return WeightGradientUs(kernel, machine);
   }
   if (kernel.pass == ProductPass::kForward) {
-    return ThreadsUs(kernel, ForwardCycles(kernel), Real(kernel.taps), machine);
+    return WindowsUs(kernel, ForwardCycles(kernel), Real(kernel.taps), machine);
   }
   const double windows = Real(kernel.channels_out) / Real(kernel.channels_in);
-  return ThreadsUs(kernel, GradientCycles(kernel), windows * Real(kernel.taps),
+  return WindowsUs(kernel, GradientCycles(kernel), windows * Real(kernel.taps),
                    machine);
 }
 

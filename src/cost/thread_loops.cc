@@ -27,13 +27,6 @@
 namespace foretell::cost {
 namespace {
 
-/// Cycles of a multiprocessor for a thread and, with 128 FP32 lanes, for each
-/// element of its window.
-struct ThreadCycles {
-  double start;
-  double element;
-};
-
 /// avg_pool2d_out_cuda_frame, and its kernel for channels-last images.
 constexpr ThreadCycles kAveragePool = {2.5, 0.08};
 constexpr ThreadCycles kAveragePoolChannelsLast = {5.2, 0.25};
@@ -51,7 +44,6 @@ constexpr double kStridedConcatCycles = 1.1;
 constexpr double kRandomCycles = 0.41;
 
 constexpr double kBlockThreads = 512;
-constexpr double kHopperLanes = 128;
 
 double Waves(double blocks, double threads, const Machine& machine) {
   const double resident =
@@ -69,13 +61,6 @@ double BlocksUs(double blocks, double threads, double cycles,
 /// Steps in which a block of kBlockThreads goes over a row.
 double StepsOf(const Kernel& kernel) {
   return std::ceil(Real(kernel.row_elements) / kBlockThreads);
-}
-
-double ThreadsUs(double threads, double elements, const ThreadCycles& cycles,
-                 const Machine& machine) {
-  const double each = cycles.element * kHopperLanes / machine.LanesPerSm();
-  return threads * (cycles.start + elements * each) /
-         (machine.CyclesPerUs() * machine.sms);
 }
 
 double PoolUs(const Kernel& kernel, const Machine& machine) {
@@ -307,6 +292,14 @@ double SumUs(const Kernel& kernel, const Machine& machine) {
 }
 
 }  // namespace
+
+double ThreadsUs(double threads, double elements, const ThreadCycles& cycles,
+                 const Machine& machine) {
+  constexpr double kHopperLanes = 128;
+  const double each = cycles.element * kHopperLanes / machine.LanesPerSm();
+  return threads * (cycles.start + elements * each) /
+         (machine.CyclesPerUs() * machine.sms);
+}
 
 SpatialBlocks SpatialBlocksOf(const Kernel& kernel) {
   constexpr double kMostThreads = 1024, kShared = 64;

@@ -5,6 +5,18 @@
 
 namespace foretell::cost {
 
+/// Cycles of a multiprocessor for a thread and, with 128 FP32 lanes, for each
+/// element of its window.
+struct ThreadCycles {
+  double start;
+  double element;
+};
+
+/// Microseconds that the instructions of `threads` take, each of which goes
+/// over `elements`.
+double ThreadsUs(double threads, double elements, const ThreadCycles& cycles,
+                 const Machine& machine);
+
 /// Blocks of a softmax along another dimension than the last: a thread for each
 /// neighbour, or several that share its elements (SpatialSoftMax_getBlockSize
 /// in aten/src/ATen/native/cuda/SoftMax.cu).

@@ -14,12 +14,13 @@
 #include "src/graph/collective.h"
 #include "tests/parallel/real_rows.h"
 #include "tests/program/fake_program.h"
+#include "tests/program/shared_step.h"
 
 namespace foretell::context_test {
 namespace {
 
 using parallel_test::RealRow;
-using program_test::FakeProgram;
+using program_test::Norm;
 using program_test::Tensors;
 using program_test::Weights;
 using testing::Each;
@@ -43,22 +44,11 @@ struct Layer {
   at::Tensor bias;
 };
 
-struct Norm {
-  Norm(Weights& weights, const std::string& name)
-      : weight(weights.Ones(name + ".weight", kWidth)),
-        bias(weights.Ones(name + ".bias", kWidth)) {}
-  at::Tensor operator()(const at::Tensor& x) const {
-    return at::layer_norm(x, {kWidth}, weight, bias);
-  }
-  at::Tensor weight;
-  at::Tensor bias;
-};
-
 /// Block of the script.
 struct Block {
   Block(Weights& weights, const std::string& name)
-      : norm1(weights, name + ".norm1"),
-        norm2(weights, name + ".norm2"),
+      : norm1(weights, name + ".norm1", kWidth),
+        norm2(weights, name + ".norm2", kWidth),
         qkv(weights, name + ".qkv", kWidth, 3 * kWidth),
         out(weights, name + ".out", kWidth, kWidth),
         up(weights, name + ".up", kWidth, 4 * kWidth),
@@ -90,7 +80,7 @@ program_test::Network Decoder() {
     for (const std::string name : {"first", "second", "third"}) {
       blocks.emplace_back(weights, name);
     }
-    const Norm norm(weights, "norm");
+    const Norm norm(weights, "norm", kWidth);
     const Layer head(weights, "head", kWidth, 10);
     return [=](Tensors x) -> Tensors {
       at::Tensor y = at::embedding(table, x[0]);
@@ -102,25 +92,16 @@ program_test::Network Decoder() {
 
 Trace TraceStep(const program_test::Network& network, const std::string& plan,
                 TraceDevice device,
-                std::vector<std::int64_t> tokens = {4, 16}) {
-  const std::vector<BoundInput> inputs = {
-      {"x", {DType::kI64, std::move(tokens)}}};
-  return TraceProgram(
-      FakeProgram("net", inputs, network), inputs,
-      {.run = {.mode = Mode::kTraining,
-               // FlashAttention on GPUs.
-               .precision = device == TraceDevice::kMeta ? Precision::kBf16
-                                                         : Precision::kFp32,
-               .optimizer = Optimizer::kMomentum},
-       .loop = {.parallel = plan.empty() ? ParallelSpec{}
-                                         : ParseParallel("--parallel", plan)},
-       .device = device});
+                const std::vector<std::int64_t>& tokens = {4, 16}) {
+  // FlashAttention on GPUs.
+  const Precision precision =
+      device == TraceDevice::kMeta ? Precision::kBf16 : Precision::kFp32;
+  return program_test::TraceShared(network, plan, device, tokens, precision);
 }
 
 OperatorGraph StepOnGpus(const std::string& plan,
-                         std::vector<std::int64_t> tokens = {4, 16}) {
-  return TraceStep(Decoder(), plan, TraceDevice::kMeta, std::move(tokens))
-      .graph;
+                         const std::vector<std::int64_t>& tokens = {4, 16}) {
+  return TraceStep(Decoder(), plan, TraceDevice::kMeta, tokens).graph;
 }
 
 TEST(ContextParallel, TakesTheBytesThatPyTorchAllocates) {
@@ -184,9 +165,9 @@ TEST(ContextParallel, KeepsTheLengthOfTheWholeInput) {
 
 void ExpectRefusal(const program_test::Network& network,
                    const std::string& plan, const std::string& message,
-                   std::vector<std::int64_t> tokens = {4, 16}) {
+                   const std::vector<std::int64_t>& tokens = {4, 16}) {
   try {
-    TraceStep(network, plan, TraceDevice::kMeta, std::move(tokens));
+    TraceStep(network, plan, TraceDevice::kMeta, tokens);
     FAIL() << plan;
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);

@@ -14,12 +14,13 @@
 #include "src/graph/collective.h"
 #include "tests/parallel/real_rows.h"
 #include "tests/program/fake_program.h"
+#include "tests/program/shared_step.h"
 
 namespace foretell::expert_test {
 namespace {
 
 using parallel_test::RealRow;
-using program_test::FakeProgram;
+using program_test::Norm;
 using program_test::Tensors;
 using program_test::Weights;
 using testing::HasSubstr;
@@ -27,17 +28,6 @@ using testing::HasSubstr;
 constexpr std::int64_t kFeatures = 16;
 constexpr std::int64_t kExperts = 4;
 constexpr std::int64_t kChoices = 2;
-
-struct TestNorm {
-  TestNorm(Weights& weights, const std::string& name)
-      : weight(weights.Ones(name + ".weight", kFeatures)),
-        bias(weights.Ones(name + ".bias", kFeatures)) {}
-  at::Tensor operator()(const at::Tensor& x) const {
-    return at::layer_norm(x, {kFeatures}, weight, bias);
-  }
-  at::Tensor weight;
-  at::Tensor bias;
-};
 
 /// Expert of the script.
 struct TestExpert {
@@ -55,7 +45,7 @@ struct TestExpert {
 /// RoutedBlock of the script.
 struct RoutedBlock {
   RoutedBlock(Weights& weights, const std::string& name)
-      : norm(weights, name + ".norm"),
+      : norm(weights, name + ".norm", kFeatures),
         router(
             weights.Parameter(name + ".router.weight", {kExperts, kFeatures})) {
     const std::int64_t here = ExpertParallelScope::ExpertsHere(kExperts);
@@ -85,7 +75,7 @@ struct RoutedBlock {
     return x + at::zeros_like(tokens).index_add(0, token, y).view(x.sizes());
   }
 
-  TestNorm norm;
+  Norm norm;
   at::Tensor router;
   std::vector<TestExpert> experts;
 };
@@ -99,7 +89,7 @@ program_test::Network RoutedDecoder() {
     for (const std::string number : {"0", "1", "2"}) {
       blocks.emplace_back(weights, "blocks." + number);
     }
-    const TestNorm norm(weights, "norm");
+    const Norm norm(weights, "norm", kFeatures);
     const at::Tensor head = weights.Parameter("head.weight", {10, kFeatures});
     const at::Tensor bias = weights.Parameter("head.bias", {10});
     return [=](Tensors x) -> Tensors {
@@ -112,16 +102,7 @@ program_test::Network RoutedDecoder() {
 
 OperatorGraph TraceRouted(const program_test::Network& network,
                           const std::string& plan, TraceDevice device) {
-  const std::vector<BoundInput> inputs = {{"x", {DType::kI64, {4, 12}}}};
-  return TraceProgram(
-             FakeProgram("net", inputs, network), inputs,
-             {.run = {.mode = Mode::kTraining,
-                      .optimizer = Optimizer::kMomentum},
-              .loop = {.parallel = plan.empty()
-                                       ? ParallelSpec{}
-                                       : ParseParallel("--parallel", plan)},
-              .device = device})
-      .graph;
+  return program_test::TraceShared(network, plan, device, {4, 12}).graph;
 }
 
 TEST(ExpertParallel, TakesTheBytesThatPyTorchAllocates) {

@@ -120,6 +120,10 @@ class Decomposer {
     }
     if (!StaysWhole(node)) return AddCalls(node);
     if (IsInPlace(graph_, node)) return AddInPlace(node);
+    AddUnchanged(node);
+  }
+
+  void AddUnchanged(const Node& node) {
     if (IsPlain(node)) return emitter_.CopyFunctional(node, node.target);
     emitter_.Copy(node, true);
   }
@@ -234,11 +238,7 @@ class Decomposer {
     }
     Node alone = node;
     alone.inputs.resize(read);
-    if (IsPlain(alone)) {
-      emitter_.CopyFunctional(alone, alone.target);
-    } else {
-      emitter_.Copy(alone, true);
-    }
+    AddUnchanged(alone);
     return true;
   }
 
