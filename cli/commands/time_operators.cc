@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -29,6 +30,7 @@ struct TimeOperatorsOptions {
   DeviceFlags device;
   CostOptions cost;
   bool no_tf32 = false;
+  bool work = false;
 };
 
 /// Texts of the graphs in `text`, each of which begins with a line "graph …".
@@ -55,11 +57,17 @@ void TurnOffTf32(std::vector<cost::Kernel>& kernels) {
   }
 }
 
-double GpuUs(const OperatorGraph& graph, const DeviceSpec& device,
-             const TimeOperatorsOptions& options) {
+CostEstimate Estimate(const OperatorGraph& graph, const DeviceSpec& device,
+                      const TimeOperatorsOptions& options) {
   cost::LaunchedStep step = cost::LaunchStep(graph, options.cost);
   if (options.no_tf32) TurnOffTf32(step.kernels);
-  return cost::EstimateLaunched(step, device, options.cost).gpu_ms * kUsPerMs;
+  return cost::EstimateLaunched(step, device, options.cost);
+}
+
+std::string_view LongestWork(const CostEstimate& cost) {
+  const auto longest =
+      std::ranges::max_element(cost.nodes, {}, &NodeCost::gpu_us);
+  return longest == cost.nodes.end() ? "" : WorkKindName(longest->work);
 }
 
 void RunTimeOperators(const TimeOperatorsOptions& options) {
@@ -69,7 +77,14 @@ void RunTimeOperators(const TimeOperatorsOptions& options) {
   for (const std::string_view graph : SplitGraphs(text)) {
     const std::string origin =
         fmt::format("{}, graph {}", options.graphs, times.size());
-    times.push_back(GpuUs(ParseGraph(graph, origin), device, options));
+    const CostEstimate cost =
+        Estimate(ParseGraph(graph, origin), device, options);
+    const double us = cost.gpu_ms * kUsPerMs;
+    if (options.work) {
+      times.push_back({us, LongestWork(cost)});
+    } else {
+      times.push_back(us);
+    }
   }
   std::cout << times << "\n";
 }
@@ -89,6 +104,8 @@ void AddTimeOperators(CLI::App& app, ExitCode&) {
   AddTorch(*command, options->cost.run.torch);
   command->add_flag("--no-tf32", options->no_tf32,
                     "Run f32 convolutions on FP32 lanes");
+  command->add_flag("--work", options->work,
+                    "Say also what work each mostly is, as `inspect` does");
   command->callback([options] { RunTimeOperators(*options); });
 }
 

@@ -86,6 +86,7 @@ nlohmann::ordered_json CostJson(const CostEstimate& cost) {
   for (const NodeCost& node : cost.nodes) {
     list.push_back({{"gpu_us", node.gpu_us},
                     {"dispatch_us", node.dispatch_us},
+                    {"work", WorkKindName(node.work)},
                     {"energy_j", node.energy_j}});
   }
   return list;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "foretell/device.h"
@@ -38,6 +40,20 @@ enum class CostBound : std::uint8_t {
   kLaunch,   ///< Starting its kernels does; also nodes without any kernel.
 };
 
+/// What an operator does, as far as the error of its predicted time depends on
+/// it.
+enum class WorkKind : std::uint8_t {
+  kMoving,       ///< Reads and writes: pointwise, norms, reductions, pools.
+  kProduct,      ///< Products of matrices, attention, recurrent layers.
+  kConvolution,  ///< Of images and sequences, dense or depthwise.
+  /// Transposed, dilated, in groups of several channels, or of volumes.
+  kUnusualConvolution,
+};
+inline constexpr std::size_t kNumWorkKinds = 4;
+
+/// As in files: `moving`, `product`, `convolution`, `unusual_convolution`.
+std::string_view WorkKindName(WorkKind kind);
+
 /// A kernel of a node that launches several, on the CPU's timeline.
 struct KernelLaunch {
   double queued_us = 0;  ///< CPU time of the node until the kernel is queued.
@@ -52,6 +68,7 @@ struct NodeCost {
   double gpu_us = 0;         ///< Time of its kernels; 0 for a view.
   double dispatch_us = 0;    ///< CPU time until all kernels are queued.
   CostBound bound = CostBound::kLaunch;
+  WorkKind work = WorkKind::kMoving;  ///< Of its longest kernel.
   double energy_j = 0;  ///< While its kernels run, idle power included.
   double link_us = 0;   ///< Time on the link to other GPUs.
   /// Kernels that the GPU may have to wait for; empty: one, queued after

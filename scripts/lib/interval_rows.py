@@ -3,7 +3,8 @@
     for row in interval_rows.kept(options): row.residual
 
 Of score_a100.py (with the zoo's rows), kernelbench.py, score_energy.py (clean
-rows), score_field_reports.py (times of one GPU) and timm's throughput on four GPUs.
+rows), score_field_reports.py (times of one GPU), timm's throughput on four GPUs and
+the forward operators of score_kinds.py (GPU time alone).
 `options.networks` is a folder of score_field_reports.py's exports or None, every
 `options.every`-th row of timm is taken, and `options.rows` is a file that keeps the
 rows, or None. Needs torch.
@@ -24,12 +25,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "published"
 import energy_runs  # noqa: E402
 import foretell  # noqa: E402
 import host_factor  # noqa: E402
+import kind_graphs  # noqa: E402
 import kernelbench  # noqa: E402
 import make_label_set  # noqa: E402
 import published  # noqa: E402
 import score_a100  # noqa: E402
 import score_energy  # noqa: E402
 import score_field_reports  # noqa: E402
+import score_kinds  # noqa: E402
 import zoo_rows  # noqa: E402
 
 HALF = ("fp16", "bf16", "autocast")
@@ -39,6 +42,8 @@ CHUNK = 40
 TIMM_DEVICES = {"RTX-3090": "rtx-3090", "RTX-4090": "rtx-4090", "RTX-5090": "rtx-5090",
                 "RTX-PRO-6000-MaxQ": "rtx-pro-6000-maxq"}
 ANALYTIC = ("--method", "analytic")
+WORK = ("moving", "product", "convolution", "unusual_convolution")  # Of src/cost.
+LEAST_US = 20  # Shorter kernels say how long a launch takes.
 
 
 @functools.cache
@@ -59,12 +64,16 @@ class Row:
     predicted: float
     gpu_ms: float = 0       # With the next, 0 of energy.
     dispatch_ms: float = 0
-    # The sum of squares of its operators' shares of GPU time, of KernelBench's.
-    concentration: float = 0
     low: float = 0  # With the next the printed interval; 0 of a slice, which has none.
     high: float = 0
     is_slice: int = 0
     host_factor: float = 1  # At which it is predicted.
+    # By what work they do, the sums of squares of its operators' shares of GPU time;
+    # of problems of few operators.
+    moving: float = 0
+    product: float = 0
+    convolution: float = 0
+    unusual_convolution: float = 0
 
     @property
     def residual(self):
@@ -77,9 +86,18 @@ class Row:
                 factor * max(0, self.predicted - longest))
 
     @property
+    def squares(self):
+        return {work: getattr(self, work) for work in WORK}
+
+    @property
     def is_benchmark(self):
-        """Whether it is one of KernelBench's problems."""
-        return self.source.startswith("kernelbench")
+        """Whether it is a problem of few operators."""
+        return any(self.squares.values())
+
+    @property
+    def is_operator(self):
+        """Whether it is the GPU time of one operator, measured for this project."""
+        return self.source.startswith("operators")
 
     @property
     def has_older_host(self):
@@ -103,7 +121,7 @@ def latency_row(source, device, mode, precision, measured, result, ms=None):
     if ms and ms > 1.1 * dispatch_ms:
         gpu_ms = ms
     return Row(source, "latency", device, mode, precision, float(measured),
-               ms or latency["ms"], gpu_ms, dispatch_ms, 0,
+               ms or latency["ms"], gpu_ms, dispatch_ms,
                *((0, 0) if ms else latency["interval_ms"]), int(ms is not None),
                latency["host_factor"])
 
@@ -139,8 +157,17 @@ def documents(text):
         yield document
 
 
-def concentrations(files):
-    """By problem, the sum of squares of the operators' shares of GPU time."""
+def squares(cost):
+    """By work, the sum of squares of the operators' shares of GPU time."""
+    whole = sum(node["gpu_us"] for node in cost) or 1
+    found = dict.fromkeys(WORK, 0)
+    for node in cost:
+        found[node["work"]] += (node["gpu_us"] / whole) ** 2
+    return found
+
+
+def squares_of(files):
+    """By problem."""
     found = {}
     for at in range(0, len(files), CHUNK):
         chunk = files[at:at + CHUNK]
@@ -148,28 +175,37 @@ def concentrations(files):
                             INSPECTED, "--sandbox", "off",
                             accept=(foretell.DONE, foretell.MODEL_FAILED))
         for document in documents(text):
-            times = [node["gpu_us"] for node in document["cost"]]
-            whole = sum(times) or 1
-            problem = kernelbench.problem_of(document["graph"]["name"])
-            found[problem] = sum((us / whole) ** 2 for us in times)
+            found[kernelbench.problem_of(document["graph"]["name"])] = squares(
+                document["cost"])
     return found
 
 
 def kernelbench_rows(_, devices=kernelbench.DEVICES):
     with kernelbench.exports() as folder:
         told = kernelbench.predictions(folder)
-        shares = {sizes: concentrations(one.files) for sizes, one in told.items()}
+        shares = {sizes: squares_of(one.files) for sizes, one in told.items()}
         for table, modes in kernelbench.tables(devices).items():
             factor = told[table.sizes].host_factor(table.device)
             truths = modes[kernelbench.EAGER]
             for key, row in told[table.sizes].rows(table.device).items():
-                if key in truths:
+                if key in truths and key in shares[table.sizes]:
                     yield Row(f"kernelbench {table.commit}, {table.device}", "latency",
                               table.device, "inference", "fp32", truths[key],
                               *(row[name] for name in
                                 ("latency_ms", "gpu_ms", "dispatch_ms")),
-                              shares[table.sizes].get(key, 0),
-                              row["latency_lo_ms"], row["latency_hi_ms"], 0, factor)
+                              row["latency_lo_ms"], row["latency_hi_ms"], 0, factor,
+                              **shares[table.sizes][key])
+
+
+def operator_rows(_):
+    """Operators at awkward extents; of one operator there is no interval of a host."""
+    for name, (device, files) in score_kinds.SETS.items():
+        rows = [row for file in files for row in kind_graphs.measured(
+                    score_kinds.LABELS / device / f"{file}.jsonl.gz", LEAST_US)
+                if row["pass"] == "forward"]
+        for _, (us, work), row in score_kinds.predict(device, rows, "--work"):
+            yield Row(f"operators {name}, {device}", "latency", device, "inference",
+                      "fp32", row["gpu_us"] / 1e3, us / 1e3, us / 1e3, **{work: 1})
 
 
 def energy_rows(_):
@@ -182,11 +218,11 @@ def energy_rows(_):
         if run.latency_ms:
             yield Row(run.group, "latency", *about, run.latency_ms,
                       *(figures[name] for name in
-                        ("latency_ms", "gpu_ms", "dispatch_ms")), 0,
+                        ("latency_ms", "gpu_ms", "dispatch_ms")),
                       *figures["interval_ms"], 0, figures["host_factor"])
         if run.energy_j:
             yield Row(run.group, "energy", *about, run.energy_j, figures["energy_j"],
-                      0, 0, 0, *figures["interval_j"])
+                      0, 0, *figures["interval_j"])
 
 
 def field_rows(options):
@@ -233,7 +269,8 @@ def timm_rows(options):
                               row["latency_ms"], result)
 
 
-SOURCES = (a100_rows, kernelbench_rows, energy_rows, field_rows, timm_rows)
+SOURCES = (a100_rows, kernelbench_rows, operator_rows, energy_rows, field_rows,
+           timm_rows)
 
 
 def options(doc):

@@ -12,10 +12,12 @@ factors fitted to the other sources hold, and their median width (upper over low
 A factor is a quantile in which a source weighs as the square root of its rows; of the
 quantiles the table takes those of the smallest width that hold 88 % of the sources left
 out, and 5 % at either end if none do. What one operator adds, in proportion to the
-square root of the sum of the operators' squared shares of GPU time, is fitted to
-KernelBench's operators and chains; the spread of hosts to rows that the host decides;
-both beyond what the factors of a network explain. --rows keeps what was collected in
-FILE, and reads it if it is there. Needs torch.
+square root of the sum of the operators' squared shares of GPU time, is fitted by what
+work it does to problems of few operators: KernelBench's, and operators at extents drawn
+at random; the spread of hosts to rows that the host decides; both beyond what the
+factors of a network explain. The last two lines judge problems of few operators of all
+works by the factors of the others' sources. --rows keeps what was collected in FILE, and
+reads it if it is there. Needs torch.
 """
 
 import bisect
@@ -33,6 +35,7 @@ import interval_rows  # noqa: E402
 COVERAGE = 0.88
 # Shares of rows that may be beyond one end.
 BEYOND = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1)
+MOSTLY = 0.9  # Of the squares of the shares: that of a problem of one work.
 
 
 def quantile(groups, share):
@@ -67,7 +70,7 @@ class Added(Network):
         self.base = base
 
     def share(self, row, end):
-        return math.sqrt(row.concentration)
+        return math.sqrt(sum(row.squares.values()))
 
     def needed(self, row):
         return tuple(
@@ -99,6 +102,52 @@ class Hosts(Added):
         return row.host_logs(factors)
 
 
+class Works:
+    """Problems of few operators, with factors by their work."""
+
+    def __init__(self, base):
+        self.base = base
+        self.of = {work: Added(f"added by one operator, {work}",
+                               lambda row, work=work: is_mostly(row, work), base)
+                   for work in interval_rows.WORK}
+
+    def held(self, row, factors):
+        """Whether `factors` by work hold it, and the logarithm of their width."""
+        ends = [math.sqrt(math.log(self.base[end]) ** 2 + sum(
+                    square * math.log(factors[work][end]) ** 2
+                    for work, square in row.squares.items())) for end in (0, 1)]
+        return -ends[0] <= row.residual <= ends[1], sum(ends)
+
+    def print_left_out(self, title, rows, every, beyond):
+        """Of `rows`, by factors of the other sources among `every`."""
+        found = []
+        for source, members in groups_of(rows).items():
+            others = groups_of(row for row in every if row.source != source)
+            factors = {work: fitted([list(map(regime.needed, some)) for group in
+                                     others.values()
+                                     if (some := list(filter(regime.holds, group)))],
+                                    beyond[work])
+                       for work, regime in self.of.items()}
+            found += [self.held(row, factors) for row in members]
+        held, widths = zip(*found)
+        print(f"| {title} | {len(rows)} | {len(groups_of(rows))} | {errors_of(rows)} | "
+              f"– | – | {100 * statistics.fmean(held):.0f} | "
+              f"×{math.exp(statistics.median(widths)):.2f} |")
+
+
+def errors_of(rows):
+    errors = [100 * abs(math.expm1(-row.residual)) for row in rows]
+    return f"{statistics.median(errors):.1f} | {statistics.fmean(errors):.1f}"
+
+
+def is_few(row):
+    return row.is_benchmark and not row.is_host_bound
+
+
+def is_mostly(row, work):
+    return is_few(row) and row.squares[work] > MOSTLY * sum(row.squares.values())
+
+
 def is_network(row):
     return (row.quantity == "latency" and not row.is_host_bound and
             not row.is_benchmark)
@@ -121,8 +170,6 @@ def additions(base):
         return row.quantity == "latency" and row.is_host_bound
 
     return [
-        Added("added by one operator", lambda row: row.is_benchmark and
-              not row.is_host_bound, base),
         Hosts("spread of hosts before Hopper", lambda row: has_host(row) and
               row.has_older_host, base),
         Hosts("spread of hosts since Hopper", lambda row: has_host(row) and
@@ -138,7 +185,7 @@ def groups_of(rows):
 
 def fitted(needed, beyond):
     """The factors beyond which such shares of the rows are, below and above."""
-    return tuple(math.exp(quantile([group[end] for group in needed],
+    return tuple(math.exp(quantile([[row[end] for row in group] for group in needed],
                                    1 - beyond[end])) for end in (0, 1))
 
 
@@ -156,9 +203,10 @@ def left_out(regime, groups, needed, beyond):
 
 
 def print_regime(regime, rows):
-    """The narrowest that hold enough of the sources left out; returns the factors."""
+    """The narrowest that hold enough of the sources left out; returns the factors and
+    the shares of rows beyond them."""
     groups = groups_of(row for row in rows if regime.holds(row))
-    needed = {source: list(zip(*map(regime.needed, members)))
+    needed = {source: list(map(regime.needed, members))
               for source, members in groups.items()}
     outcomes = {beyond: left_out(regime, groups, needed, beyond)
                 for beyond in regime.shares}
@@ -166,12 +214,10 @@ def print_regime(regime, rows):
     beyond = min(enough, key=lambda one: outcomes[one][1], default=(0.05, 0.05))
     held, width = outcomes[beyond]
     factors = fitted(needed.values(), beyond)
-    errors = [100 * abs(math.expm1(-row.residual))
-              for members in groups.values() for row in members]
-    print(f"| {regime.title} | {len(errors)} | {len(groups)} | "
-          f"{statistics.median(errors):.1f} | {statistics.fmean(errors):.1f} | "
+    members = [row for group in groups.values() for row in group]
+    print(f"| {regime.title} | {len(members)} | {len(groups)} | {errors_of(members)} | "
           f"{factors[0]:.2f} | {factors[1]:.2f} | {100 * held:.0f} | ×{width:.2f} |")
-    return factors
+    return factors, beyond
 
 
 def main():
@@ -179,9 +225,16 @@ def main():
     rows = interval_rows.kept(options)
     print("| regime | rows | sources | median | mean | below | above | held % | "
           "width |\n|---|---|---|---|---|---|---|---|---|")
-    factors = [print_regime(regime, rows) for regime in networks()]
-    for regime in additions(factors[0]):
+    (base, _), *_ = [print_regime(regime, rows) for regime in networks()]
+    works = Works(base)
+    beyond = {work: print_regime(regime, rows)[1] for work, regime in works.of.items()}
+    for regime in additions(base):
         print_regime(regime, rows)
+    few = list(filter(is_few, rows))
+    works.print_left_out("all problems of few operators: KernelBench's",
+                         [row for row in few if not row.is_operator], few, beyond)
+    works.print_left_out("all problems of few operators: drawn at random",
+                         [row for row in few if row.is_operator], few, beyond)
 
 
 if __name__ == "__main__":

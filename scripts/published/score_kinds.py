@@ -37,8 +37,10 @@ HALVES = ("bf16", "fp16")
 OFF = {"fp32_no_tf32": "TF32 off"}
 
 
-def predict(device, rows):
-    """(kind, predicted us, row) of what can be written; TF32 off where it was."""
+def predict(device, rows, *flags):
+    """(kind, predicted us, row) of what can be written; TF32 off where it was.
+
+    With the flag --work, the time is a pair with what work the operator does."""
     found = []
     for off in (False, True):
         some = [(row, *text) for row in rows
@@ -48,7 +50,8 @@ def predict(device, rows):
             file.writelines(text for _, _, text in some)
             file.flush()
             times = foretell.run_json("time-operators", file.name, "--device", device,
-                                      "--torch", TORCH, *(["--no-tf32"] if off else []))
+                                      "--torch", TORCH, *flags,
+                                      *(["--no-tf32"] if off else []))
         found += [(kind, us, row) for (row, kind, _), us in zip(some, times)]
     return found
 

@@ -1,7 +1,8 @@
 #include "src/answer/interval_width.h"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 
 #include "src/core/statistics.h"
 
@@ -19,9 +20,16 @@ constexpr WidthFactors kEnergy = {1.09, 1.32};
 /// Of an engine of TensorRT: holds 90 % of published rows of devices left out,
 /// as scripts/published/fit_tensorrt.py prints them.
 constexpr WidthFactors kEngine = {1.40, 1.84};
-/// Adds to them where one operator takes all the time.
-constexpr WidthFactors kOneOperator = {1.39, 2.08};
 /// @}
+
+/// Adds to them where one operator of the kind takes all the time; of the same
+/// table, in the order of WorkKind.
+constexpr std::array<WidthFactors, kNumWorkKinds> kOneOperator = {{
+    {1.39, 2.08},
+    {1.39, 2.08},
+    {1.39, 2.08},
+    {1.39, 2.08},
+}};
 
 /// Several GPUs: a prior, to which nothing was fitted.
 constexpr WidthFactors kShared = {2, 2};
@@ -40,27 +48,32 @@ const WidthFactors& NetworkFactors(const Prediction& prediction,
   return Has16Bits(prediction.run) ? kInference16Bits : kInference;
 }
 
-/// The sum of the squares of the operators' shares of the GPU's time: the
-/// inverse of how many they would be if each took as long; 0 without any.
-double Concentration(const CostEstimate& cost) {
-  double sum = 0;
-  double squares = 0;
+/// What the operators' own errors add. Errors of many operators even out: the
+/// squares of their logarithms add up, each by the square of its operator's
+/// share of the GPU's time.
+WidthFactors OperatorFactors(const CostEstimate& cost) {
+  double sum_us = 0;
+  for (const NodeCost& node : cost.nodes) sum_us += node.gpu_us;
+  if (sum_us <= 0) return {};
+  double below = 0;
+  double above = 0;
   for (const NodeCost& node : cost.nodes) {
-    sum += node.gpu_us;
-    squares += node.gpu_us * node.gpu_us;
+    const WidthFactors& one = kOneOperator[static_cast<std::size_t>(node.work)];
+    const double share = node.gpu_us / sum_us;
+    below += std::pow(share * std::log(one.below), 2);
+    above += std::pow(share * std::log(one.above), 2);
   }
-  return sum > 0 ? std::min(1.0, squares / (sum * sum)) : 0;
+  return {.below = std::exp(std::sqrt(below)),
+          .above = std::exp(std::sqrt(above))};
 }
 
 }  // namespace
 
 WidthFactors ModelFactors(const Prediction& prediction, Target target) {
   const WidthFactors& network = NetworkFactors(prediction, target);
-  // Independent errors of equal size: their mean falls with the square root.
-  const double share = std::sqrt(Concentration(prediction.cost));
-  return {
-      .below = JointFactor(network.below, std::pow(kOneOperator.below, share)),
-      .above = JointFactor(network.above, std::pow(kOneOperator.above, share))};
+  const WidthFactors operators = OperatorFactors(prediction.cost);
+  return {.below = JointFactor(network.below, operators.below),
+          .above = JointFactor(network.above, operators.above)};
 }
 
 }  // namespace foretell

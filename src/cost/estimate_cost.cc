@@ -10,6 +10,7 @@
 #include "src/cost/machine.h"
 #include "src/cost/power.h"
 #include "src/cost/timelines.h"
+#include "src/cost/work_kind.h"
 #include "src/kernels/kernels.h"
 
 // Latency and energy of one eager step: the kernels that it launches, on two
@@ -89,8 +90,14 @@ NodeCost CostOfNode(std::span<const Kernel> kernels,
   BoundTimes bounds;
   std::vector<double> gpu_us;
   gpu_us.reserve(kernels.size());
+  double longest_us = 0;
   for (const Kernel& kernel : kernels) {
     gpu_us.push_back(AddKernel(kernel, machine, result, bounds));
+    const double us = gpu_us.back() * static_cast<double>(kernel.count);
+    if (us > longest_us) {
+      longest_us = us;
+      result.work = cost::WorkKindOf(kernel);
+    }
   }
   result.bound = bounds.Largest();
   result.dispatch_us = dispatch.first_us + dispatch.further.Us(kernels);

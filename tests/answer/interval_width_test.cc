@@ -53,6 +53,20 @@ TEST(IntervalWidth, IsWiderTheFewerOperatorsTakeTheTime) {
                    one);
 }
 
+TEST(IntervalWidth, CountsOperatorsByWhatTheyDo) {
+  const auto width = [](double product_us, double unusual_us) {
+    Prediction prediction;
+    prediction.cost.nodes = {
+        {.gpu_us = product_us, .work = WorkKind::kProduct},
+        {.gpu_us = unusual_us, .work = WorkKind::kUnusualConvolution}};
+    return Width(ModelFactors(prediction, Target::kLatency));
+  };
+  EXPECT_LT(width(2, 0), width(0, 2));
+  // Alone, an operator of either kind counts whole, in equal parts half.
+  EXPECT_LT(width(1, 1), width(0, 2));
+  EXPECT_LT(width(9, 1), width(1, 9));
+}
+
 TEST(IntervalWidth, IsThatOfNetworksWhereNothingRuns) {
   const WidthFactors none = ModelFactors(WithTimes({}), Target::kLatency);
   const WidthFactors many =
