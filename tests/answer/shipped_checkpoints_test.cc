@@ -27,7 +27,7 @@ constexpr Shipped kShipped[] = {
     {"memory-training.safetensors", 0x52098cee009a94c9},
     {"pmgns/inference-autocast.safetensors", 0x56dcd8d6e8a05efc},
     {"pmgns/inference.safetensors", 0xe621b7b8738cff4b},
-    {"pmgns/training-memory.safetensors", 0x241f11a73bed74ef},
+    {"pmgns/training-memory.safetensors", 0x52ff91f006877ade},
     {"pmgns/training.safetensors", 0x8941a2bcb3d7eae7},
 };
 
