@@ -263,7 +263,7 @@ class Predict(unittest.TestCase):
         self.assertIn("· --runtime onnxruntime,nhwc", outcome.stdout.splitlines()[0])
 
     def test_a_power_limit_costs_time_and_saves_energy(self):
-        run_of = (ONNX, "--batch", "64", "--device", "v100", "--autocast")
+        run_of = (ONNX, "--batch", "128", "--device", "v100", "--autocast")
         free, limited = (predict_json(*run_of, *flags)["results"][0]
                          for flags in ([], ["--power-limit", "120"]))
         self.assertIn("learned", free["latency"]["source"]["method"])
