@@ -40,11 +40,6 @@ constexpr double kWeightDeviation = 0.02;
 /// arithmetic (scales of Resize) and so also stay on the host.
 constexpr std::int64_t kMaxHostFloats = 16;
 
-bool IsFloatLiteral(const TensorLiteral& literal) {
-  const std::optional<DType> dtype = DTypeOfCode(literal.data_type);
-  return dtype && IsFloatingPoint(*dtype);
-}
-
 bool MayStayOnHost(const TensorLiteral& literal) {
   if (literal.payload != TensorLiteral::Payload::kInline) return false;
   if (!IsFloatLiteral(literal)) return true;

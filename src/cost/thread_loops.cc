@@ -208,16 +208,32 @@ double SpatialSoftmaxUs(const Kernel& kernel, const Machine& machine) {
       BlocksUs(blocks.count, blocks.threads, blocks.steps * step, machine));
 }
 
+/// Longest row of a softmax that a warp has, and the most threads of a block.
+constexpr std::int64_t kSoftmaxBlock = 1024;
+
+/// Threads of a block that has a row of a softmax: 4 elements each in PyTorch;
+/// in ONNX Runtime half as many as there are vectors of 16 bytes, rounded up to
+/// a power of two (SoftMax_getBlockSize in softmax_blockwise_impl.cuh).
+double SoftmaxThreads(const Kernel& kernel) {
+  constexpr std::int64_t kElements = 4, kVectorBytes = 16, kWarp = 32;
+  const std::int64_t length = kernel.row_elements;
+  if (!kernel.variant) return Real(std::min(kSoftmaxBlock, length / kElements));
+  const std::int64_t vectors = length * kernel.element_bytes_in / kVectorBytes;
+  const auto half =
+      static_cast<std::uint64_t>(std::min(kSoftmaxBlock, vectors) / 2);
+  return std::max(Real(kWarp),
+                  Real(static_cast<std::int64_t>(std::bit_ceil(half))));
+}
+
 /// Softmax along the last dimension. Up to 1,024 elements, rounded up to a
 /// power of two, a warp has a row (softmax_warp_forward); longer rows have a
-/// block, of 4 elements per thread and at most 1,024 threads.
+/// block.
 double SoftmaxUs(const Kernel& kernel, const Machine& machine) {
   constexpr ThreadCycles kWarpThread = {15, 0.33};
-  constexpr double kBlock = 1024, kVector = 4, kThreadCycles = 6.8;
+  constexpr double kThreadCycles = 6.8;
   if (kernel.row_step > 1) return SpatialSoftmaxUs(kernel, machine);
-  const double length = Real(kernel.row_elements);
-  if (length > kBlock) {
-    const double threads = std::min(kBlock, std::floor(length / kVector));
+  if (kernel.row_elements > kSoftmaxBlock) {
+    const double threads = SoftmaxThreads(kernel);
     return BlocksUs(Real(kernel.rows), threads, threads * kThreadCycles,
                     machine);
   }

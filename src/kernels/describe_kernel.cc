@@ -60,7 +60,10 @@ void Along(const Expansion& expansion, const ExpandedNode& expanded,
   if (!place) return;
   SetRows(shape, shape[*place],
           ProductBefore({shape.rbegin(), shape.rend()}, *place + 1), kernel);
-  kernel.variant = std::ranges::count(kDoubleScans, expanded.node.target) > 0;
+  kernel.variant =
+      std::ranges::count(kDoubleScans, expanded.node.target) > 0 ||
+      (expanded.node.kind == OpKind::kSoftmax &&
+       expansion.graph.info().runtime.runtime == Runtime::kOnnxRuntime);
 }
 
 void Sort(const Expansion& expansion, const ExpandedNode& expanded,

@@ -83,6 +83,7 @@ struct Kernel {
   /// Attention: with a mask. Reduction: over the last dimension. Element-wise:
   /// an operand is broadcast. Batch norm: with the statistics of the batch.
   /// Scan: of two values at a time. Sort: of the largest elements alone.
+  /// Softmax: ONNX Runtime's, whose blocks have fewer threads.
   /// Pooling: of volumes or adaptive, whose blocks are 32 x 8 results.
   bool variant = false;
   bool dilated = false;     ///< A convolution whose window has gaps.

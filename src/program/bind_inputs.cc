@@ -23,7 +23,6 @@
 #include "src/core/text.h"
 #include "src/graph/validate.h"
 #include "src/program/derive_sizes.h"
-#include "src/program/dimension_names.h"
 #include "src/program/draft_symbols.h"
 #include "src/program/input_draft.h"
 #include "src/program/sequence_length.h"
@@ -275,8 +274,8 @@ void RefuseOtherBatch(const Draft& draft, const InputRequest& request,
 void BindBatch(std::vector<Draft>& drafts, const InputRequest& request,
                const std::string& origin) {
   const std::int64_t batch = *request.batch;
-  const bool named = Bind(drafts, batch, [](const InputDim& dim, bool) {
-    return !dim.value && NamesBatch(dim.symbol);
+  const bool named = Bind(drafts, batch, [&](const InputDim& dim, bool) {
+    return !dim.value && IsBatch(drafts, dim.symbol);
   });
   const bool leading =
       Bind(drafts, batch, [&](const InputDim& dim, bool first) {
@@ -301,11 +300,11 @@ void BindBatch(std::vector<Draft>& drafts, const InputRequest& request,
 
 /// Whether a dimension that `--batch` would bind has no size.
 bool LeavesBatchOpen(const std::vector<Draft>& drafts) {
-  return std::ranges::any_of(drafts, [](const Draft& draft) {
+  return std::ranges::any_of(drafts, [&](const Draft& draft) {
     if (draft.dims.empty()) return false;
     return !draft.dims.front().value ||
-           std::ranges::any_of(draft.dims, [](const InputDim& dim) {
-             return !dim.value && NamesBatch(dim.symbol);
+           std::ranges::any_of(draft.dims, [&](const InputDim& dim) {
+             return !dim.value && IsBatch(drafts, dim.symbol);
            });
   });
 }

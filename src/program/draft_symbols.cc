@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "src/core/text.h"
+#include "src/program/dimension_names.h"
 
 namespace foretell {
 
@@ -22,6 +25,17 @@ DraftSymbols SymbolsOf(const std::vector<Draft>& drafts) {
     }
   }
   return symbols;
+}
+
+bool IsBatch(const std::vector<Draft>& drafts, const std::string& symbol) {
+  if (!NamesBatch(symbol)) return false;
+  return std::ranges::any_of(drafts, [&](const Draft& draft) {
+    if (std::ranges::count(draft.dims, symbol, &DraftDim::symbol) == 0) {
+      return false;
+    }
+    const std::string& leading = draft.dims.front().symbol;
+    return leading == symbol || !NamesBatch(leading);
+  });
 }
 
 std::string ListOf(const DraftSymbols& symbols) {

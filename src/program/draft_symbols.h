@@ -16,6 +16,10 @@ using DraftSymbols = std::map<std::string, std::vector<std::string>>;
 /// "ids.1".
 std::string PlaceOf(const Draft& draft, std::size_t dim);
 DraftSymbols SymbolsOf(const std::vector<Draft>& drafts);
+/// Whether `symbol` is the batch: its name says so, and not all that has it is
+/// led by another of such a name ("N" is a length of waveforms [batch_size,
+/// N]).
+bool IsBatch(const std::vector<Draft>& drafts, const std::string& symbol);
 /// "s27 (ids.1, labels.1), s40"; "none".
 std::string ListOf(const DraftSymbols& symbols);
 

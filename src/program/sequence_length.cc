@@ -29,7 +29,7 @@ DraftSymbols Candidates(const std::vector<Draft>& drafts) {
   DraftSymbols symbols = SymbolsOf(drafts);
   std::erase_if(symbols, [&](const auto& row) {
     const auto formula = SizeExpression::Parse(row.first);
-    return NamesBatch(row.first) || IsLeading(drafts, row.first) ||
+    return IsBatch(drafts, row.first) || IsLeading(drafts, row.first) ||
            (formula && !formula->IsSymbol());
   });
   return symbols;

@@ -120,6 +120,14 @@ TEST_F(ThreadLoops, OfASoftmaxAlongAnOuterDimensionFollowItsBlocks) {
             LoopOf(softmax("4096,8192", "0")));
 }
 
+TEST_F(ThreadLoops, OfALongSoftmaxFollowTheRuntimesBlocks) {
+  const std::string softmax =
+      "%x = input f16[2048,4096]\n%y = softmax(%x) {dim=-1} : f16[2048,4096]\n";
+  // ONNX Runtime: 512 vectors of 16 bytes, 256 threads, four times the blocks.
+  const Kernel kernel = KernelsOf(softmax, {}, "runtime=onnxruntime").at(0);
+  EXPECT_DOUBLE_EQ(LoopOf(softmax) / LoopUs(kernel, machine_, 0), 16);
+}
+
 TEST_F(ThreadLoops, OfAScanFollowPyTorchsBlocks) {
   const auto scan = [](const std::string& shape, const std::string& dim) {
     return Op("cumsum(%x) {dim=" + dim + "}", shape, shape);

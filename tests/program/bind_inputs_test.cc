@@ -209,6 +209,16 @@ TEST(BindInputs, BatchBindsDimensionsCalledBatch) {
               ElementsAre("x=f32[1,8]", "y=f32[8,3]"));
 }
 
+TEST(BindInputs, NBehindAnotherBatchIsALength) {
+  InputRequest request;
+  request.batch = 8;
+  request.dims = {{"N", 16000}};
+  EXPECT_THAT(Bind({Spec("waveforms", {Named("batch_size"), Named("N")}),
+                    Spec("lengths", {Named("batch_size")})},
+                   request),
+              ElementsAre("waveforms=f32[8,16000]", "lengths=f32[8]"));
+}
+
 TEST(BindInputs, BatchBindsFreeLeadingDimensions) {
   InputRequest request;
   request.batch = 8;

@@ -25,6 +25,19 @@ at::Tensor Unpacked(NodeContext& ctx, const at::Tensor& packed, size_t offset) {
   return packed.view(sizes);
 }
 
+/// [tokens, heads, 3, size] plus input 3, the bias [3, heads, size] of all
+/// projections, if that is given.
+at::Tensor WithPackedBias(NodeContext& ctx, const at::Tensor& packed) {
+  if (!ctx.Has(3)) return packed;
+  const at::Tensor bias = ctx.Tensor(3);
+  const std::int64_t width = packed.size(1) * packed.size(3);
+  ctx.Check(bias.numel() == packed.size(2) * width,
+            "a bias of {} elements for 3 projections of {}", bias.numel(),
+            width);
+  return packed + bias.view({packed.size(2), packed.size(1), packed.size(3)})
+                      .transpose(0, 1);
+}
+
 /// Attends and gives the tokens in output 0.
 void Finish(NodeContext& ctx, AttentionRequest request, size_t bias) {
   request.mask = ctx.OptionalTensor(bias);
@@ -70,7 +83,8 @@ void LowerPackedMultiHeadAttention(NodeContext& ctx) {
   const at::Tensor query = ctx.Tensor(0);
   AttentionRequest request;
   if (query.dim() == 4) {  // [tokens, heads, 3, size]
-    const at::Tensor all = Unpacked(ctx, query, kTokenOffset);
+    const at::Tensor all =
+        Unpacked(ctx, WithPackedBias(ctx, query), kTokenOffset);
     request.query = all.select(3, 0).transpose(1, 2);
     request.key = all.select(3, 1).transpose(1, 2);
     request.value = all.select(3, 2).transpose(1, 2);

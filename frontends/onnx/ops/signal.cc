@@ -76,8 +76,10 @@ void LowerDft(NodeContext& ctx) {
 
 void LowerStft(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
-  ctx.Check(x.dim() == 3, "signal has rank {}, expected 3", x.dim());
-  const at::Tensor signal = Signal(ctx, x);
+  ctx.Check(x.dim() == 2 || x.dim() == 3, "signal has rank {}, expected 2 or 3",
+            x.dim());
+  // onnxruntime also takes real samples without an axis of parts.
+  const at::Tensor signal = Signal(ctx, x.dim() == 2 ? x.unsqueeze(-1) : x);
   const at::Tensor window = ctx.OptionalTensor(2);
   std::int64_t length = window.defined() ? window.numel() : signal.size(1);
   if (ctx.Has(3)) length = ctx.Int(3);

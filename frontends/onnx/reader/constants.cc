@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 
+#include "frontends/onnx/reader/data_types.h"
 #include "frontends/onnx/reader/mask.h"
 
 namespace foretell::onnx {
@@ -110,10 +111,40 @@ bool IsConstant(const TensorLiteral& literal, unsigned uses) {
          (content == MaskContent::kOnes && (uses & ~kTriangle) == 0);
 }
 
+/// The tensor that a Constant node holds, if it may be a weight.
+const TensorLiteral* WeightOf(const Node& node) {
+  if (node.op_type != "Constant" || node.outputs.size() != 1) return nullptr;
+  const Attribute* value = node.FindAttribute("value");
+  if (value == nullptr || value->tensors.size() != 1) return nullptr;
+  const TensorLiteral& literal = value->tensors.front();
+  return IsFloatLiteral(literal) && literal.NumElements() > 1 ? &literal
+                                                              : nullptr;
+}
+
 }  // namespace
+
+bool IsFloatLiteral(const TensorLiteral& literal) {
+  const DataType* type = FindDataType(literal.data_type);
+  return type != nullptr && type->dtype && type->is_floating_point;
+}
 
 bool IsNamedByExporter(std::string_view name) {
   return WithoutNumber(name) == "val" && name != "val";
+}
+
+void LiftWeights(Graph& graph) {
+  const bool has_matrix =
+      std::ranges::any_of(graph.initializers, [](const TensorLiteral& literal) {
+        return literal.dims.size() > 1 && IsFloatLiteral(literal);
+      });
+  if (has_matrix) return;
+  std::erase_if(graph.nodes, [&](const Node& node) {
+    const TensorLiteral* weight = WeightOf(node);
+    if (weight == nullptr) return false;
+    graph.initializers.push_back(*weight);
+    graph.initializers.back().name = node.outputs.front();
+    return true;
+  });
 }
 
 std::set<std::string> ConstantInitializers(const Graph& graph) {

@@ -8,6 +8,9 @@
 
 namespace foretell::onnx {
 
+/// True for a tensor of floating-point numbers that foretell can hold.
+bool IsFloatLiteral(const TensorLiteral& literal);
+
 /// True for a name that torch.onnx's dynamo exporter (onnxscript) gives to its
 /// own values: val_12.
 bool IsNamedByExporter(std::string_view name);
@@ -26,5 +29,10 @@ bool IsNamedByExporter(std::string_view name);
 /// A table that was computed from parameters (permute_2) counts as a parameter:
 /// the file does not contain its inputs.
 std::set<std::string> ConstantInitializers(const Graph& graph);
+
+/// Makes initializers of the tensors of floats that `graph` has in Constant
+/// nodes, if no initializer is a matrix of floats: paddle2onnx and spox write
+/// all weights so. Single numbers stay, as do the nodes of branches.
+void LiftWeights(Graph& graph);
 
 }  // namespace foretell::onnx

@@ -8,6 +8,7 @@
 
 #include "foretell/error.h"
 #include "frontends/onnx/reader/byte_source.h"
+#include "frontends/onnx/reader/constants.h"
 #include "frontends/onnx/reader/convert.h"
 #include "frontends/onnx/reader/file_type.h"
 #include "frontends/onnx/reader/functions.h"
@@ -46,6 +47,7 @@ Model ReadSource(ByteSource& source, const ReadOptions& options) {
   Parse(slim.bytes, proto);
   Model model = ConvertModel(proto, slim.skipped, options);
   CheckFunctions(model);
+  LiftWeights(model.graph);
   return model;
 }
 

@@ -1,6 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,10 @@
 //
 // A file that the optimizer wrote has com.microsoft.Attention already, which is
 // recorded as the linear layer, the split, the Transposes and the attention
-// that it computes, all with the node's name.
+// that it computes, all with the node's name. MultiHeadAttention,
+// GroupQueryAttention and ONNX's own Attention of three dimensions are so
+// without the layer, and are one kernel at every level (flash_attention and
+// cutlass_fmha read and write token by token).
 
 namespace foretell::runtime::ort {
 namespace {
@@ -29,7 +33,9 @@ constexpr std::size_t kOperands = 3;  ///< Queries, keys, values.
 
 class AttentionFusion {
  public:
-  explicit AttentionFusion(Draft& draft) : draft_(draft), uses_(draft) {}
+  explicit AttentionFusion(Draft& draft) : draft_(draft), uses_(draft) {
+    for (const DraftNode& node : draft.nodes) scopes_.insert(node.scope);
+  }
 
   void Run(OrtLevel level) {
     for (DraftNode& node : draft_.nodes) {
@@ -100,13 +106,36 @@ class AttentionFusion {
     return node;
   }
 
-  /// Whether `attention` is a node of the file with its projections inside,
-  /// whose bias, split and Transposes become one kernel.
+  /// Whether `scope` is a module, which other operators lie in, and no node.
+  bool IsModule(const std::string& scope) const {
+    const auto inner = scopes_.lower_bound(scope + ".");
+    return inner != scopes_.end() && inner->starts_with(scope + ".");
+  }
+
+  /// Whether `attention` is a node of the file that cuts its queries into heads
+  /// and puts them together again.
+  bool KeepProjected(DraftNode& attention) {
+    DraftNode* after = ReaderOf(attention.outputs[0]);
+    if (after == nullptr || after->scope != attention.scope ||
+        Part(attention.inputs[0], attention) == nullptr ||
+        IsModule(attention.scope)) {
+      return false;
+    }
+    BecomeView(*after);
+    for (std::size_t i = 0; i < kOperands; ++i) {
+      DraftNode* node = Part(attention.inputs[i], attention);
+      if (node != nullptr && Transposes(*node)) BecomeView(*node);
+    }
+    return attention.whole = true;
+  }
+
+  /// Whether `attention` is a node of the file; one with its projections inside
+  /// has bias, split and Transposes in one kernel.
   bool KeepWhole(DraftNode& attention) {
     if (attention.scope.empty()) return false;
     DraftNode* split = Behind(attention.inputs[0], attention);
     if (split == nullptr || split->target != "split_with_sizes_copy") {
-      return false;
+      return KeepProjected(attention);
     }
     DraftNode* linear = Part(split->inputs[0], attention);
     if (linear == nullptr || linear->target != "linear" ||
@@ -195,6 +224,7 @@ class AttentionFusion {
 
   Draft& draft_;
   const Uses uses_;
+  std::set<std::string> scopes_;
   /// What goes before the node of an index.
   std::vector<std::pair<std::size_t, DraftNode>> added_;
 };

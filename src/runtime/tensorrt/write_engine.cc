@@ -202,8 +202,7 @@ class EngineWriter {
   void WriteInside(const Layer& layer, NodeId added,
                    const std::vector<NodeId>& inside) {
     const ValueId last = NodeOf(layer.nodes.back()).outputs.front();
-    const Node& first = NodeOf(layer.nodes.front());
-    const ValueId result = AddResult(added, first, last);
+    const ValueId result = AddLayerResult(added, layer, last);
     const StorageId storage = builder_.value(result).storage;
     for (const NodeId id : layer.nodes) {
       const ValueId output = NodeOf(id).outputs.front();
@@ -223,6 +222,33 @@ class EngineWriter {
       if (layer.kind != LayerKind::kPool) call.attributes = node.attributes;
       builder_.AddCall(added, std::move(call), {Now(node.outputs.front())});
     }
+    if (builder_.value(result).type.shape == graph_.value(last).type.shape) {
+      return;
+    }
+    const NodeId view =
+        builder_.AddNode({.target = "view",
+                          .inputs = {result},
+                          .scope = NodeOf(layer.nodes.front()).scope});
+    AddResult(view, NodeOf(layer.nodes.front()), last);
+  }
+
+  /// The result `id` of the fused node `added`, a convolution's in the
+  /// convolution's own shape: operators behind a Squeeze are fused as well.
+  ValueId AddLayerResult(NodeId added, const Layer& layer, ValueId id) {
+    const Node& first = NodeOf(layer.nodes.front());
+    const bool convolves = first.kind == OpKind::kConvolution ||
+                           first.kind == OpKind::kTransposedConvolution;
+    const ValueId own = first.outputs.front();
+    TensorType type = types_.TypeOf(id);
+    if (!convolves || type.shape == graph_.value(own).type.shape) {
+      return AddResult(added, first, id);
+    }
+    type.shape = graph_.value(own).type.shape;
+    const ValueId result = builder_.AddResult(
+        added, NewName(graph_.value(id).name), std::move(type),
+        StorageNow(graph_.value(id).storage), StridesOfResult(first, own));
+    value_of_[IndexOf(id)] = result;
+    return result;
   }
 
   /// One matrix of the rows of all, and views of its result.

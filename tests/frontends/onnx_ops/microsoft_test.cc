@@ -281,6 +281,19 @@ TEST(MicrosoftPackedAttention, AttendsWithinSequences) {
   ExpectClose(projected, result);
 }
 
+TEST(MicrosoftPackedAttention, AddsTheBiasOfPackedProjections) {
+  const at::Tensor bias = at::tensor({0.0f, 0.0f, 10.0f});
+  const at::Tensor places = at::arange(2, at::kInt).view({1, 2});
+  const at::Tensor ends = at::tensor({0, 2}, at::kInt);
+  const at::Tensor tokens = F32({0, 1}, {2, 1});
+  const at::Tensor packed = F32({0, 0, 0, 1, 1, 1}, {2, 1, 3, 1});
+  const std::vector<Attribute> heads = {IntAttribute("num_heads", 1)};
+  ExpectClose(Perform("PackedMultiHeadAttention", heads,
+                      {packed, {}, {}, bias, places, ends})[0],
+              Perform("PackedMultiHeadAttention", heads,
+                      {tokens, tokens, tokens, bias, places, ends})[0]);
+}
+
 TEST(MicrosoftPackedAttention, RefusesSizesThatAreNotThree) {
   try {
     Perform(

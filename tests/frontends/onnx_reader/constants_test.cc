@@ -153,5 +153,33 @@ TEST(Constants, AreNoParameters) {
   EXPECT_EQ(model.WeightElements().at(DType::kF32), 2);
 }
 
+Node Holding(TensorLiteral literal, const std::string& output) {
+  Node node;
+  node.op_type = "Constant";
+  node.outputs = {output};
+  Attribute value;
+  value.name = "value";
+  value.kind = Attribute::Kind::kTensor;
+  value.tensors = {std::move(literal)};
+  node.attributes = {std::move(value)};
+  return node;
+}
+
+TEST(LiftWeights, ConstantNodesHoldThemWhereNoInitializerDoes) {
+  Graph graph;
+  graph.nodes = {Holding(FloatsOf("", {2, 2}, {1, 2, 3, 4}), "w"),
+                 Holding(FloatsOf("", {1}, {1e-5F}), "eps"),
+                 ReadBy("MatMul", {"x", "w"})};
+  graph.initializers = {FloatsOf("bias", {2}, {1, 2})};
+  Graph torch = graph;
+  LiftWeights(graph);
+  ASSERT_EQ(graph.initializers.size(), 2U);
+  EXPECT_EQ(graph.initializers[1].name, "w");
+  EXPECT_EQ(graph.nodes.size(), 2U);
+  torch.initializers.push_back(FloatsOf("v", {1, 2}, {1, 2}));
+  LiftWeights(torch);
+  EXPECT_EQ(torch.nodes.size(), 3U);
+}
+
 }  // namespace
 }  // namespace foretell::onnx

@@ -300,6 +300,30 @@ TEST(OptimizeForOnnxRuntime, KeepsAttentionThatIsANodeOfTheFile) {
   EXPECT_EQ(Remaining(lines("B"), OrtLevel::kAll).at("matmul"), 2);
 }
 
+/// As com.microsoft.MultiHeadAttention of a file is recorded.
+TEST(OptimizeForOnnxRuntime, KeepsAttentionThatCutsHeadsItself) {
+  const auto lines = [](const std::string& query) {
+    return "%w = parameter f32[8,8]\n%x = input f32[2,5,8]\n"
+           "%q = linear(%x, %w) : f32[2,5,8] @ \"" +
+           query +
+           "\"\n"
+           "%h = unflatten(%q) {dim=-1, sizes=[2, 4]} : f32[2,5,2,4] alias %q "
+           "@ \"A\"\n"
+           "%t = transpose(%h) {dim0=1, dim1=2} : f32[2,2,5,4] strides=[40, 4, "
+           "8, 1] alias %q @ \"A\"\n"
+           "%a = scaled_dot_product_attention(%t, %t, %t) {dropout_p=0.0, "
+           "is_causal=false, enable_gqa=false} : f32[2,2,5,4] @ \"A\"\n"
+           "%m = transpose(%a) {dim0=1, dim1=2} : f32[2,5,2,4] strides=[40, 4, "
+           "20, 1] alias %a @ \"A\"\n"
+           "%y = flatten(%m) {start_dim=2, end_dim=-1} : f32[2,5,8] @ \"A\"\n"
+           "output %y\n";
+  };
+  EXPECT_EQ(Remaining(lines("B"), OrtLevel::kAll),
+            (Kinds{{"linear", 1}, {"scaled_dot_product_attention", 1}}));
+  // A is a module with a layer inside, of which an export writes the products.
+  EXPECT_EQ(Remaining(lines("A.q"), OrtLevel::kAll).at("matmul"), 2);
+}
+
 /// As SkipLayerNormalization of a file is recorded: its bias comes last.
 TEST(OptimizeForOnnxRuntime, FusesTheBiasThatFollowsAResidual) {
   constexpr std::string_view kNorm =

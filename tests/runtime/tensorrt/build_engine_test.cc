@@ -49,6 +49,20 @@ TEST(BuildEngine, AConvolutionTakesNormResidualAndActivation) {
   EXPECT_EQ(ToString(engine.info().runtime), "tensorrt");
 }
 
+TEST(BuildEngine, AConvolutionTakesWhatFollowsASqueeze) {
+  const OperatorGraph engine = Engine(
+      "%x = input f16[1,8,4,1]\n"
+      "%a = conv2d(%x, parameter f16[8,8,1,1]) : f16[1,8,4,1]\n"
+      "%b = squeeze(%a) {dim=3} : f16[1,8,4] alias %a\n"
+      "%c = relu(%b) : f16[1,8,4]\n"
+      "output %c\n");
+  EXPECT_THAT(Kernels(engine), ElementsAre("conv2d+squeeze+relu"));
+  EXPECT_EQ(engine.value(engine.node(0).outputs[0]).type.shape,
+            (std::vector<std::int64_t>{1, 8, 4, 1}));
+  EXPECT_EQ(engine.value(engine.outputs()[0]).type.shape,
+            (std::vector<std::int64_t>{1, 8, 4}));
+}
+
 TEST(BuildEngine, APoolingWritesNoIndices) {
   const OperatorGraph engine = Engine(
       "%x = input f16[1,8,4,4]\n"
