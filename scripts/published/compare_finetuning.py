@@ -13,6 +13,8 @@ with a newer program; a flag that only refines a command is left out and listed.
 Prints in Markdown, for each source, method and one or several GPUs: rows, how many have
 a command, and for allocated, reserved and process memory and the time of a step how
 many were measured, median and mean absolute error and the mean signed error in percent.
+The second table has models by whose rows the predictions were corrected apart from the
+others (LOOKED_AT of scripts/lib/finetuning_runs.py).
 Then how runs ended and whether they were predicted to fit the card, rows within 2 % of
 it apart; what commands leave out, and which rows have none and why. `--by-model` adds
 the first table by model, `--rows` each row, `--tools` what other estimators say of the
@@ -70,10 +72,11 @@ class Answers:
 
 
 def predicted(run):
-    """Predicted value by figure."""
+    """Predicted value by figure; of the process what it holds on this card, where the
+    allocator gives cached segments back before it fails."""
     memory = run.answer["memory"]
     figures = {ALLOCATED: memory["allocated_mib"], RESERVED: memory["reserved_mib"],
-               PROCESS: memory["total_mib"]}
+               PROCESS: memory["on_device_mib"] or memory["total_mib"]}
     if STEP in run.truth:
         figures[STEP] = run.answer["latency"]["ms"]
     return figures
@@ -112,6 +115,10 @@ def cells(found):
 
 def gpus(run):
     return "one" if run.gpus == 1 else "several"
+
+
+def part(run):
+    return "looked at" if run.is_looked_at else "not looked at"
 
 
 def grouped(runs, key):
@@ -229,6 +236,7 @@ def main():
     ask(runs, Answers(options.answers))
     print_errors(runs, "source · method · GPUs",
                  lambda run: (run.source, run.method, gpus(run)))
+    print_errors(runs, "models · GPUs", lambda run: (part(run), gpus(run)))
     if options.by_model:
         print_errors(runs, "model · method · GPUs",
                      lambda run: (run.model, run.method, gpus(run)))
