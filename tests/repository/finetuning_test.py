@@ -181,7 +181,8 @@ class Comparison(unittest.TestCase):
         memory = {"allocated_mib": 275 * batch, "reserved_mib": 1200,
                   "total_mib": 1800, "on_device_mib": 1520 if batch < 8 else None}
         return {"results": [{"memory": memory, "verdict": {
-            "estimate_mib": 300 * batch, "usable_mib": 2000}}]}
+            "estimate_mib": 300 * batch, "at_most_mib": 600 * batch,
+            "usable_mib": 2000}}]}
 
     def test_prints_errors_verdicts_and_reasons(self):
         rows = [ROW, {**ROW, "batch_per_gpu": "2"}, {**ROW, **LORA},
@@ -193,8 +194,8 @@ class Comparison(unittest.TestCase):
         self.assertIn(f"| {name} | 3 | 3 | process | 2 | 5.0 | 5.0 | -5.0 |", printed)
         self.assertIn("| looked at · one | 4 | 3 | allocated | 2 | 27.5 |", printed)
         self.assertIn("| fms-acceleration · lora · one | 1 | 0 |", printed)
-        self.assertIn("| ran | 2 | 2 | 0 |", printed)
-        self.assertIn("| out of memory | 1 | 0 | 1 |", printed)
+        self.assertIn("| ran | 2 | 2 | 0 | 1 |", printed)
+        self.assertIn("| out of memory | 1 | 0 | 1 | 0 |", printed)
         self.assertIn("| fms-acceleration: refused: no layer matches | 1 |", printed)
         self.assertIn("| process | 1600 | 1520 | -5.0 % |", printed)
 
