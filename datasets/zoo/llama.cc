@@ -13,6 +13,7 @@
 // The cache is one tensor that has room from the start, as serving engines hold
 // it. (transformers' default cache grows: each step copies all of it.)
 
+#include <ATen/ops/cross_entropy_loss.h>
 #include <fmt/core.h>
 #include <torch/nn/modules/embedding.h>
 
@@ -130,24 +131,26 @@ class Llama final : public Network {
   }
 
   /// tokens: i64[batch, seq], in decode with the cache; returns logits [batch,
-  /// tokens, vocabulary], after prefill with the cache; the last states if the
-  /// loss has the head.
+  /// tokens, vocabulary], after prefill with the cache, in training with what
+  /// config.returned_cache says; the last states if the loss has the head.
   std::vector<at::Tensor> Run(const std::vector<at::Tensor>& inputs) override {
     Require(!is_training() || config_.phase == "forward",
             fmt::format("phase={}: training has forward only", config_.phase));
     const at::Tensor& tokens = inputs.front();
     const at::Tensor words = words_->forward(tokens);
-    const DecoderPass pass = Begin(inputs, words);
+    DecoderPass pass = Begin(inputs, words);
+    std::vector<at::Tensor> results(1);
+    if (is_training() && config_.returned_cache) pass.projections = &results;
     at::Tensor y = Embed(words, pass);
     for (const std::shared_ptr<LlamaBlock>& block : blocks_) {
       y = block->forward(y, pass);
     }
     y = norm_->forward(y);
-    if (is_training() && LossHasHead()) return {y};
-    if (is_training()) states_ = y;
-    y = Logits(y);
-    if (config_.phase != "prefill") return {y};
-    return {y, pass.cache};
+    const bool loss_has_head = is_training() && LossHasHead();
+    if (is_training() && !loss_has_head) states_ = y;
+    results[0] = loss_has_head ? y : Logits(y);
+    if (config_.phase == "prefill") results.push_back(pass.cache);
+    return results;
   }
 
   std::optional<NamedLoss> Loss(
@@ -165,10 +168,14 @@ class Llama final : public Network {
     if (!config_.shift_logits) return CrossEntropyOfTokens(logits, tokens);
     // ForCausalLMLoss of transformers 4.46 to 4.48, and the models before it.
     const std::int64_t pairs = tokens.size(1) - 1;
-    const at::Tensor scores = logits.to(at::kFloat);
+    const at::Tensor scores =
+        config_.upcast_loss ? logits.to(at::kFloat) : logits;
     const at::Tensor shifted = scores.narrow(1, 0, pairs).contiguous();
     const at::Tensor labels = tokens.narrow(1, 1, pairs).contiguous();
-    return CrossEntropyOfTokens(shifted, labels);
+    if (config_.upcast_loss) return CrossEntropyOfTokens(shifted, labels);
+    return NamedLoss{
+        fmt::format("cross entropy over {} classes", config_.vocabulary),
+        at::cross_entropy_loss(shifted.flatten(0, 1), labels.flatten())};
   }
 
  private:

@@ -105,6 +105,7 @@ at::Tensor GroupedAttention::forward(const at::Tensor& x,
   const ModuleScope scope(*this);
   at::Tensor fused;  // Lives until the end, as in Python.
   if (config_.fused_qkv) fused = qkv_->forward(x);
+  if (pass.projections != nullptr) pass.projections->push_back(fused);
   States states = fused.defined() ? Split(fused) : Project(x);
   if (pass.rotary.cosine.defined() && config_.rotary_share == 1 &&
       FusedKernelScope::Takes(FusedKernel::kRope)) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "datasets/zoo/llama_config.h"
 #include "datasets/zoo/rotary.h"
@@ -18,6 +19,8 @@ struct DecoderPass {
   /// Of layers without and with a window; undefined if the kernel needs none.
   at::Tensor mask;
   at::Tensor window_mask;
+  /// Takes each block's fused projection; null if none is returned.
+  std::vector<at::Tensor>* projections = nullptr;
 };
 
 /// Makes the masks of `pass` for `words` [batch, tokens, width]: bool[batch, 1,

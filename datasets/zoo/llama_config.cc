@@ -70,6 +70,10 @@ void CheckPhase(const LlamaConfig& config) {
   RequirePositions(config.Tokens(), config.positions);
   Require(!config.shift_logits || config.seq > 1,
           "shift_logits=true needs seq of at least 2");
+  Require(config.upcast_loss || config.shift_logits,
+          "upcast_loss=false needs shift_logits=true");
+  Require(!config.returned_cache || config.fused_qkv,
+          "returned_cache=true needs fused_qkv=true");
   Require(config.cache == 0 || (config.Room() >= config.Tokens() &&
                                 config.Room() <= config.positions),
           fmt::format("cache={}: {} tokens do not fit, or it exceeds "

@@ -79,6 +79,12 @@ struct LlamaConfig {
   /// The loss copies the logits of all tokens except the last, as transformers
   /// before 4.49.
   bool shift_logits = false;
+  /// false: with shift_logits the loss has the type of the logits, as
+  /// gpt_bigcode's of transformers 4.45.
+  bool upcast_loss = true;
+  /// Training returns the fused projections, of which keys and values are
+  /// parts, as gpt_bigcode, which uses its cache under checkpointing too.
+  bool returned_cache = false;
 
   std::string phase = "forward";  ///< Or "prefill", "decode".
   /// Tokens: in decode those in the cache before the step; in prefill those
@@ -99,7 +105,8 @@ struct LlamaConfig {
                   fused_gate_up, mlp_bias, experts, experts_per_token,
                   expert_inner, shared_inner, packed_experts, norm_topk,
                   embedding_scale, logits_scale, logit_softcap, head_bias,
-                  upcast_logits, shift_logits, phase, cache, all_logits, seq)
+                  upcast_logits, shift_logits, upcast_loss, returned_cache,
+                  phase, cache, all_logits, seq)
 
   bool IsDecoding() const { return phase == "decode"; }
   std::int64_t HeadWidth() const;

@@ -47,7 +47,8 @@ struct TrainingLoop {
   bool keep_result = false;
   /// In training the forward pass and the loss stand in a function that returns
   /// the loss alone, as in transformers' Trainer and Lightning: results die
-  /// before the backward pass.
+  /// before the backward pass. Under autocast those in 16 bits are converted to
+  /// 32 first, as accelerate does around the Trainer's network.
   bool loss_in_function = false;
   /// In training the whole step stands in a function, so its results die with
   /// the step. False: they live until those of the next one exist.

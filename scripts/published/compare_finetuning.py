@@ -10,17 +10,20 @@ scripts/lib/finetuning_runs.py says what each source ran and what the command fo
 A row of which the program at hand lacks a necessary flag is not asked, so more rows are
 with a newer program; a flag that only refines a command is left out and listed.
 
-Prints in Markdown, for each source, method and one or several GPUs: rows, how many have
-a command, and for allocated, reserved and process memory and the time of a step how
-many were measured, median and mean absolute error and the mean signed error in percent.
-Then how runs ended and whether they were predicted to fit the card, rows within 2 % of
-it apart; what commands leave out, and which rows have none and why. `--by-model` adds
-the first table by model, `--rows` each row, `--tools` what other estimators say of the
-same rows where their packages are installed (fitcheck-llm, vramcalc, torch-kitsune,
-accelerate, deepspeed): docs/comparison.md has that table. `--answers` keeps what the program answered, so that an interrupted run goes
-on; a rebuilt program is asked again. Lengths of litgpt's config_hub and of
-peft are cuts that most texts do not reach: there predictions should be above the
-measurement.
+Prints in Markdown, for each source, method and one or several GPUs: rows, how many
+have a command, and for allocated, reserved and process memory and the time of a step
+how many were measured, median and mean absolute error and the mean signed error in
+percent. The second table has models by whose rows the predictions were corrected
+apart from the others (LOOKED_AT of scripts/lib/finetuning_runs.py). Then how runs
+ended and whether they were predicted to fit the card, by the estimate and by the
+upper end as `foretell fits` asks, rows within 2 % of it apart; what commands leave
+out, and which rows have none and why. `--by-model` adds the first table by model,
+`--rows` each row, `--tools` what other estimators say of the same rows where their
+packages are installed (fitcheck-llm, vramcalc, torch-kitsune, accelerate, deepspeed):
+docs/comparison.md has that table. `--answers` keeps what the program answered, so
+that an interrupted run goes on; a rebuilt program is asked again. Lengths of litgpt's
+config_hub and of peft are cuts that most texts do not reach: there predictions should
+be above the measurement.
 """
 
 import argparse
@@ -70,18 +73,19 @@ class Answers:
 
 
 def predicted(run):
-    """Predicted value by figure."""
+    """Predicted value by figure; of the process what it holds on this card, where the
+    allocator gives cached segments back before it fails."""
     memory = run.answer["memory"]
     figures = {ALLOCATED: memory["allocated_mib"], RESERVED: memory["reserved_mib"],
-               PROCESS: memory["total_mib"]}
+               PROCESS: memory["on_device_mib"] or memory["total_mib"]}
     if STEP in run.truth:
         figures[STEP] = run.answer["latency"]["ms"]
     return figures
 
 
-def fits(run):
+def fits(run, end="estimate_mib"):
     verdict = run.answer["verdict"]
-    return verdict["estimate_mib"] <= verdict["usable_mib"]
+    return verdict[end] <= verdict["usable_mib"]
 
 
 def ask(runs, answers):
@@ -114,6 +118,10 @@ def gpus(run):
     return "one" if run.gpus == 1 else "several"
 
 
+def part(run):
+    return "looked at" if run.is_looked_at else "not looked at"
+
+
 def grouped(runs, key):
     groups = collections.defaultdict(list)
     for run in runs:
@@ -137,12 +145,14 @@ def print_errors(runs, title, key):
 
 def print_verdicts(runs):
     judged = [run for run in runs if run.words and run.facts["device"]]
-    print("\n| how the run ended | rows | predicted to fit | not to fit |\n"
-          "|---|---|---|---|")
+    print("\n| how the run ended | rows | predicted to fit | not to fit | upper end of "
+          "the interval fits |\n|---|---|---|---|---|")
     for status, words in ENDS.items():
-        verdicts = [fits(run) for run in judged if run.status == status]
-        print(f"| {words} | {len(verdicts)} | {sum(verdicts)} | "
-              f"{len(verdicts) - sum(verdicts)} |")
+        ended = [run for run in judged if run.status == status]
+        fitting = sum(map(fits, ended))
+        certain = sum(fits(run, "at_most_mib") for run in ended)
+        print(f"| {words} | {len(ended)} | {fitting} | {len(ended) - fitting} | "
+              f"{certain} |")
 
 
 def print_counts(title, reasons):
@@ -229,6 +239,7 @@ def main():
     ask(runs, Answers(options.answers))
     print_errors(runs, "source · method · GPUs",
                  lambda run: (run.source, run.method, gpus(run)))
+    print_errors(runs, "models · GPUs", lambda run: (part(run), gpus(run)))
     if options.by_model:
         print_errors(runs, "model · method · GPUs",
                      lambda run: (run.model, run.method, gpus(run)))

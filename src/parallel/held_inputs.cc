@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "src/graph/recompute_plan.h"
 #include "src/parallel/step_rewriter.h"
@@ -24,13 +25,13 @@ class HeldSearch {
       if (unit.path.empty() || unit.last_again == kNone) continue;
       if (!IsFrozen(unit)) continue;
       const NodeId reader = NextBackward(unit);
-      std::set<std::int64_t> sizes;
+      std::multiset<std::int64_t> sizes;
       for (const StorageId input : unit.inputs) {
         if (!DiesInPass(input)) continue;
         inputs.insert(input);
         sizes.insert(graph_.storage(input).bytes);
       }
-      if (reader != kNever) HoldGradients(unit, reader, sizes);
+      if (reader != kNever) HoldGradients(unit, reader, std::move(sizes));
     }
     held_.inputs.assign(inputs.begin(), inputs.end());
     std::ranges::stable_sort(held_.gradients, {}, &HeldGradient::node);
@@ -51,19 +52,21 @@ class HeldSearch {
            life.death <= facts_.last_backward;
   }
 
-  /// What the unit's backward pass leaves to that of the block before it, in
-  /// one of `sizes`.
+  /// What the unit's backward pass leaves to that of the block before it: the
+  /// oldest of each of `sizes`, as later ones are of the block before it, whose
+  /// first operators may have no path.
   void HoldGradients(const ShardedUnit& unit, NodeId reader,
-                     const std::set<std::int64_t>& sizes) {
+                     std::multiset<std::int64_t> sizes) {
     std::set<StorageId> found;
     for (NodeId id = unit.first_backward; id < reader; ++id) {
       for (const ValueId output : graph_.node(id).outputs) {
         const StorageId storage = graph_.value(output).storage;
         const StorageLife& life = lives_[IndexOf(storage)];
-        const bool is_left = sizes.contains(graph_.storage(storage).bytes) &&
-                             DiesInPass(storage) && life.death >= reader &&
+        const auto size = sizes.find(graph_.storage(storage).bytes);
+        const bool is_left = size != sizes.end() && DiesInPass(storage) &&
+                             life.death >= reader &&
                              life.birth > facts_.last_forward;
-        if (is_left) found.insert(storage);
+        if (is_left && found.insert(storage).second) sizes.erase(size);
       }
     }
     for (const StorageId storage : found) {

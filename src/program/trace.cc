@@ -660,7 +660,10 @@ class Tracer {
     const at::Tensor loss = ForwardAndLoss(outputs);
     held_loss_ = HoldsLoss() ? loss : at::Tensor();
     if (tokens_) tokens_->EndForward();
-    if (options_.loop.loss_in_function) Return(outputs);
+    if (options_.loop.loss_in_function) {
+      if (AutocastType(options_.run)) ConvertToFloat(outputs);
+      Return(outputs);
+    }
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     if (cleared != nullptr) Clear(*cleared);
     Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
@@ -674,6 +677,17 @@ class Tracer {
     for (const at::Tensor& parameter : TrainableTensors()) {
       NoteGradient(parameter);
     }
+  }
+
+  /// What accelerate's ConvertOutputsToFp32 (utils/operations.py), around every
+  /// network of transformers' Trainer under autocast, does with results.
+  static void ConvertToFloat(std::vector<at::Tensor>& outputs) {
+    std::vector<at::Tensor> converted;
+    for (const at::Tensor& output : outputs) {
+      const bool is_half = at::isReducedFloatingType(output.scalar_type());
+      converted.push_back(is_half ? output.to(at::kFloat) : output);
+    }
+    outputs = std::move(converted);
   }
 
   /// The results of the program die, as those of a function that returns.

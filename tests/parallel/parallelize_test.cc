@@ -161,8 +161,9 @@ phase optimizer
 output %x3
 )";
 
-OperatorGraph AdaptedStepUnder(const std::string& plan) {
-  const OperatorGraph graph = ParseGraph(kAdaptedStep, "adapted");
+OperatorGraph AdaptedStepUnder(const std::string& plan,
+                               std::string_view text = kAdaptedStep) {
+  const OperatorGraph graph = ParseGraph(text, "adapted");
   const Node& update =
       graph.node(static_cast<NodeId>(graph.nodes().size()) - 1);
   std::vector<parallel::TrainedParameter> trained;
@@ -308,6 +309,16 @@ TEST(Parallelize, HoldsInputsOfFrozenBlocksInReentrantCheckpoints) {
   // A block is gathered once more to be computed again.
   EXPECT_EQ(ExchangesOf(plain)[std::string(kAllGather)].count, 1 + 3 * 2);
   EXPECT_EQ(ExchangesOf(graph)[std::string(kAllGather)].count, 1 + 3 * 3);
+}
+
+// As where a block multiplies what it adds: its backward pass begins with a
+// product of the gradient, which has the gradient's size.
+TEST(Parallelize, HoldsOneGradientForEachInput) {
+  std::string text(kAdaptedStep);
+  const std::string again = "%h1.again = ", used = "mm(%g2, %1.w)";
+  text.replace(text.find(used), used.size(), "mm(%m2, %1.w)");
+  text.insert(text.find(again), "%m2 = mul(%g2, %g2) : f32[2,4]\n");
+  EXPECT_EQ(CountHeld(AdaptedStepUnder("fsdp1:2,reentrant", text)), 5);
 }
 
 TEST(Parallelize, ReducesFrozenPartsOfOriginalParameters) {

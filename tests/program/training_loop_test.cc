@@ -348,6 +348,23 @@ TEST(TrainingLoop, FreesResultsWithTheFunctionThatMadeThem) {
   EXPECT_EQ(result_dies_in({.step_in_function = true}), "optimizer");
 }
 
+TEST(TrainingLoop, ConvertsWhatAFunctionReturnsUnderAutocast) {
+  const BoundInput input{"x", {DType::kF32, {4, 16}}};
+  const program_test::Network network =
+      Simple([](Layers& l) { return l.Linear(16, 8); });
+  const auto type_of = [&](const TrainingLoop& loop) {
+    const Trace trace =
+        TraceProgram(FakeProgram("net", {input}, network), {input},
+                     {.run = {.mode = Mode::kTraining,
+                              .precision = Precision::kBf16,
+                              .autocast = true},
+                      .loop = loop});
+    return ToString(trace.outputs[0].type);
+  };
+  EXPECT_EQ(type_of({}), "bf16[4,8]");
+  EXPECT_EQ(type_of({.loss_in_function = true}), "f32[4,8]");
+}
+
 TEST(TrainingLoop, RefusesWhatNothingAnswersTo) {
   const auto message_of = [](const TrainingLoop& loop) -> std::string {
     try {

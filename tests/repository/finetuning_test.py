@@ -37,7 +37,7 @@ LLAMA = {"width": 8, "depth": 2, "heads": 2, "kv_heads": 1, "inner": 16,
 class Knowing(finetuning_runs.Program):
     """A program that has every network and all flags except those with a word."""
 
-    networks = {"mistral_7b", "llama2_7b", "llama3_2_1b", "llama3_8b"}
+    networks = {"mistral_7b", "llama2_7b", "llama3_2_1b", "llama3_8b", "santacoder"}
 
     def __init__(self, *missing):
         self.missing = missing
@@ -114,12 +114,27 @@ class Commands(unittest.TestCase):
         self.assert_asked(run_of({**amp, **LORA}), "--parallel fsdp1:2,reentrant")
         self.assertNotIn("--parallel", run_of({**amp, "gpus": "1"}).words)
 
+    def test_trains_4_bit_weights_under_autocast(self):
+        self.assert_asked(run_of(QLORA), "--autocast --half-weights")
+        self.assertNotIn("--autocast", run_of({**QLORA, "gpus": "2"}).words)
+        fitcheck = run_of({**QLORA, "source": "fitcheck", "precision": "fp16"})
+        self.assertNotIn("--autocast", fitcheck.words)
+
+    def test_runs_santacoder_as_transformers_4_45(self):
+        santacoder = {"model": "bigcode/gpt_bigcode-santacoder", "gpus": "2"}
+        fields = "shift_logits=true&upcast_loss=false&returned_cache=true "
+        self.assert_asked(run_of(santacoder), "zoo:santacoder?attention=flash&" + fields)
+        adapted = run_of({**santacoder, **QLORA, "lora_targets": "q_proj c_attn"})
+        self.assert_asked(adapted, "targets=qkv_proj", "--autocast --half-weights")
+
     def test_reads_cuda_from_the_version(self):
         flags = finetuning_runs.environment_flags
         self.assertEqual(flags("2.10.0+cu128")[1:],
                          ("2.10", "--environment", "cuda12-lazy"))
         self.assertEqual(flags("2.14.1+cu130"), ("--torch", "2.14"))
         self.assertEqual(flags("2.12"), ("--torch", "2.12"))
+        self.assertEqual(flags("2.4.1", finetuning_runs.EAGER),
+                         ("--torch", "2.4", "--environment", "cuda12-eager"))
         self.assertEqual(flags(""), ())
 
     def test_reads_the_other_tables(self):
@@ -163,9 +178,11 @@ class Comparison(unittest.TestCase):
             raise foretell.Failure(words, foretell.MODEL_FAILED,
                                    "foretell: error: no layer matches")
         batch = int(words[words.index("--batch") + 1])
-        memory = {"allocated_mib": 275 * batch, "reserved_mib": 1200, "total_mib": 1520}
+        memory = {"allocated_mib": 275 * batch, "reserved_mib": 1200,
+                  "total_mib": 1800, "on_device_mib": 1520 if batch < 8 else None}
         return {"results": [{"memory": memory, "verdict": {
-            "estimate_mib": 300 * batch, "usable_mib": 2000}}]}
+            "estimate_mib": 300 * batch, "at_most_mib": 600 * batch,
+            "usable_mib": 2000}}]}
 
     def test_prints_errors_verdicts_and_reasons(self):
         rows = [ROW, {**ROW, "batch_per_gpu": "2"}, {**ROW, **LORA},
@@ -175,9 +192,10 @@ class Comparison(unittest.TestCase):
         self.assertIn(f"| {name} | 3 | 3 | allocated | 2 | 27.5 | 27.5 | -17.5 |",
                       printed)
         self.assertIn(f"| {name} | 3 | 3 | process | 2 | 5.0 | 5.0 | -5.0 |", printed)
+        self.assertIn("| looked at · one | 4 | 3 | allocated | 2 | 27.5 |", printed)
         self.assertIn("| fms-acceleration · lora · one | 1 | 0 |", printed)
-        self.assertIn("| ran | 2 | 2 | 0 |", printed)
-        self.assertIn("| out of memory | 1 | 0 | 1 |", printed)
+        self.assertIn("| ran | 2 | 2 | 0 | 1 |", printed)
+        self.assertIn("| out of memory | 1 | 0 | 1 | 0 |", printed)
         self.assertIn("| fms-acceleration: refused: no layer matches | 1 |", printed)
         self.assertIn("| process | 1600 | 1520 | -5.0 % |", printed)
 

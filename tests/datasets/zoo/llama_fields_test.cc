@@ -129,6 +129,34 @@ TEST(LlamaFields, UpcastAndShiftLogitsAsOlderVersionsDo) {
   }
 }
 
+/// Types of what the losses of a training step in 16 bits are computed from.
+std::vector<std::string> ScoresOf(const std::string& changes) {
+  const Trace trace = TraceZoo(
+      kDecoder + changes, 2,
+      {.run = {.mode = Mode::kTraining, .precision = Precision::kBf16}});
+  std::vector<std::string> scores;
+  for (const Node& node : trace.graph.nodes()) {
+    if (node.target != "cross_entropy_loss") continue;
+    scores.push_back(ToString(trace.graph.value(node.inputs[0]).type));
+  }
+  return scores;
+}
+
+TEST(LlamaFields, LeaveTheLossInTheTypeOfTheLogitsAsGptBigcode) {
+  EXPECT_THAT(ScoresOf("&shift_logits=true"), ElementsAre("f32[126,128]"));
+  EXPECT_THAT(ScoresOf("&shift_logits=true&upcast_loss=false"),
+              ElementsAre("bf16[126,128]"));
+}
+
+// Queries, keys and values of 64 numbers each.
+TEST(LlamaFields, ReturnFusedProjectionsInTraining) {
+  const std::string network = kDecoder + "&fused_qkv=true&returned_cache=true";
+  const Trace step = TraceZoo(network, 2, {.run = {.mode = Mode::kTraining}});
+  ASSERT_EQ(step.outputs.size(), 3);
+  EXPECT_EQ(ToString(step.outputs[2].type), "f32[2,64,192]");
+  EXPECT_EQ(TraceZoo(network, 2, {}).outputs.size(), 1);
+}
+
 TEST(LlamaFields, RefuseWhatContradicts) {
   const std::pair<const char*, const char*> kBad[] = {
       {"&norm=batch", "norm=batch: expected rms, gemma or layer"},
@@ -142,6 +170,8 @@ TEST(LlamaFields, RefuseWhatContradicts) {
       {"&mlp_gate=false&experts=4", "mlp_gate=false has no"},
       {"&copied_kv=true", "copied_kv=true needs fused_qkv=true"},
       {"&packed=true&phase=prefill", "packed=true changes forward"},
+      {"&upcast_loss=false", "upcast_loss=false needs shift_logits=true"},
+      {"&returned_cache=true", "returned_cache=true needs fused_qkv=true"},
   };
   for (const auto& [changes, part] : kBad) {
     ExpectError([&] { zoo::Load(kDecoder + changes); },
