@@ -135,7 +135,9 @@ class ExportedInstance final : public ProgramInstance {
       return;
     }
     const at::AutoGradMode no_gradient(false);
-    place.toTensor().copy_(value.toTensor());
+    // A batch norm in the graph has saved the buffer for its backward pass,
+    // which reads nothing of it in training: not a new version of it.
+    place.toTensor().variable_data().copy_(value.toTensor());
   }
 
   Values Arguments(std::vector<at::Tensor> inputs) const {

@@ -5,6 +5,7 @@
 #include "frontends/exported/higher_order.h"
 #include "frontends/exported/number_operators.h"
 #include "frontends/exported/quantized_operators.h"
+#include "frontends/exported/vmap_operators.h"
 #include "src/core/failure.h"
 #include "src/core/numbers.h"
 
@@ -113,6 +114,7 @@ Values Interpreter::Run(const Graph& graph, Values inputs) {
   }
   inputs.clear();
   Release(graph.unread, frame);
+  const VmapScope ends_vmaps;
   const Node* const outer = current_;
   for (const Node& node : graph.nodes) {
     current_ = &node;
@@ -154,19 +156,22 @@ Values Interpreter::Call(const Node& node, Frame& frame) {
     return CallGraphs(node, frame);
   }
   if (node.target.starts_with("torch.ops.")) return CallTensors(node, frame);
-  return CallNumbers(node, frame);
+  return CallPython(node, frame);
 }
 
-Values Interpreter::CallNumbers(const Node& node, Frame& frame) {
-  const NumberOperator function = FindNumberOperator(node.target);
-  if (function == nullptr) {
-    throw Unsupported("{} is not known", node.target);
-  }
+Values Interpreter::CallPython(const Node& node, Frame& frame) {
   Values operands;
   for (const Argument& input : node.inputs) {
     operands.push_back(Evaluate(input, frame));
   }
   Release(node.dies, frame);
+  if (IsVmapOperator(node.target)) {
+    return CallVmapOperator(node.target, operands);
+  }
+  const NumberOperator function = FindNumberOperator(node.target);
+  if (function == nullptr) {
+    throw Unsupported("{} is not known", node.target);
+  }
   return {function(operands)};
 }
 

@@ -41,7 +41,7 @@ class Interpreter {
   void Count();
   void RunNode(const Node& node, Frame& frame);
   std::vector<c10::IValue> Call(const Node& node, Frame& frame);
-  std::vector<c10::IValue> CallNumbers(const Node& node, Frame& frame);
+  std::vector<c10::IValue> CallPython(const Node& node, Frame& frame);
   std::vector<c10::IValue> CallTensors(const Node& node, Frame& frame);
   std::vector<c10::IValue> CallGraphs(const Node& node, Frame& frame);
 

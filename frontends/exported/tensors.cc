@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "foretell/error.h"
@@ -35,6 +36,22 @@ at::Tensor NumberOf(const ModelInput& input, const Archive& archive) {
   return number;
 }
 
+/// Whether the graph copies into its input number `index`, as a decoder does
+/// that notes its position: a state of the network, on the device, and no
+/// number that sizes depend on.
+bool IsState(const Graph& graph, std::size_t index) {
+  const auto* const place = std::get_if<Slot>(&graph.inputs[index].value);
+  if (place == nullptr) return false;
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    if (!node.target.starts_with("torch.ops.aten.copy_.") ||
+        node.inputs.empty()) {
+      return false;
+    }
+    const auto* const written = std::get_if<Slot>(&node.inputs.front().value);
+    return written != nullptr && written->index == place->index;
+  });
+}
+
 class TensorMaker {
  public:
   TensorMaker(const Archive& archive, const InstanceOptions& options)
@@ -50,7 +67,7 @@ class TensorMaker {
         tensors.parameters.push_back({input.name, *place});
         return;
       case InputKind::kConstant:
-        if (input.tensor.sizes.empty()) {
+        if (input.tensor.sizes.empty() && !IsState(model.graph, i)) {
           place = NumberOf(input, archive_);
           return;
         }

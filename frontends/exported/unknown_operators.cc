@@ -6,6 +6,7 @@
 #include "frontends/exported/higher_order.h"
 #include "frontends/exported/number_operators.h"
 #include "frontends/exported/quantized_operators.h"
+#include "frontends/exported/vmap_operators.h"
 #include "frontends/shared/allowed_operators.h"
 #include "src/core/failure.h"
 #include "src/program/meta/meta_kernels.h"
@@ -23,6 +24,7 @@ OperatorVerdict VerdictOn(const Node& node) {
     return known(IsKnownHigherOrder(node.target));
   }
   if (IsQuantizedOperator(node.target)) return OperatorVerdict::kAllowed;
+  if (IsVmapOperator(node.target)) return OperatorVerdict::kAllowed;
   const std::string name = OperatorName(node.target);
   if (name.empty()) return known(FindNumberOperator(node.target) != nullptr);
   const OperatorVerdict verdict = JudgeOperator(name);

@@ -243,6 +243,32 @@ class Contents(nn.Module):
         return self.head(x.expand(count, 2, 8)).repeat(times, 1, 1)
 
 
+class Positioned(nn.Module):
+    """Notes its position in a tensor that is no buffer, as caches do."""
+
+    def __init__(self):
+        super().__init__()
+        self.position = torch.tensor(0)
+
+    def forward(self, x, position):
+        self.position.copy_(position[0])
+        return x + self.position
+
+
+class Vmapped(nn.Module):
+    """Three layers at once, and a result that they share."""
+
+    def __init__(self):
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(3, 8, 4))
+
+    def forward(self, x):
+        def layer(weight, x):
+            return torch.tanh(x @ weight), x.cos()
+
+        return torch.vmap(layer, in_dims=(0, None))(self.weights, x)
+
+
 def image(batch, size):
     return torch.zeros(batch, 3, size, size)
 
@@ -281,8 +307,14 @@ NETWORKS = {
     "contents": (Contents, lambda: (torch.zeros(2, 8),
                                     torch.zeros(2, dtype=torch.int64), 5),
                  (None, None, AUTO), False),
+    "positioned": (Positioned, lambda: (torch.zeros(5, 8),
+                                        torch.zeros(1, dtype=torch.int64)),
+                   ({0: AUTO}, None), False),
+    "vmapped": (Vmapped, lambda: (torch.zeros(5, 8),), ({0: AUTO},), False),
     "vit_tiny": (TinyVit, lambda: (image(2, 32),), ({0: AUTO},), False),
 }
+# name: that of the file after run_decompositions().
+DECOMPOSED = {"conv_eval": "conv_decomposed", "conv_train": "conv_train_decomposed"}
 
 
 def pack(source, target):
@@ -328,8 +360,8 @@ def write_all():
         program = torch.export.export(model, args, dynamic_shapes=shapes,
                                       strict=False)
         save(name, program)
-        if name == "conv_eval":
-            save("conv_decomposed", program.run_decompositions())
+        if name in DECOMPOSED:
+            save(DECOMPOSED[name], program.run_decompositions())
     for name in TRACED:
         if not (FOLDER.parent / f"{name}.pt").exists():
             save_module(name, traced(name))

@@ -12,6 +12,7 @@
 #include "src/program/recorder.h"
 
 #include <ATen/ATen.h>
+#include <ATen/functorch/DynamicLayer.h>
 #include <fmt/core.h>
 #include <torch/library.h>
 
@@ -70,6 +71,12 @@ void RequireFew(std::int64_t calls) {
 
 void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
+  const c10::DispatchKeySet rest =
+      keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kHookKey);
+  // vmap first makes of the call those that run on whole batches.
+  if (!at::functorch::getDynamicLayerStack().empty()) {
+    return op.redispatchBoxed(rest, stack);
+  }
   const bool inside =
       current_recorder != nullptr && current_recorder->is_inside();
   if (!inside && (VirtualTokens::Intercept(op, *stack) ||
@@ -80,8 +87,6 @@ void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
     return;
   }
   if (AutocastRegion::Intercept(op, keys, *stack)) return;
-  const c10::DispatchKeySet rest =
-      keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kHookKey);
   if (inside) return current_recorder->CallInside(op, rest, *stack);
   const c10::impl::ExcludeDispatchKeyGuard off(kHookKey);
   if (current_recorder != nullptr) {

@@ -56,6 +56,24 @@ TEST(ExportedRefusal, SaysWhyEachOperatorIsRefused) {
   }
 }
 
+TEST(ExportedRefusal, AVmapHasABeginningAndItsOwnLevel) {
+  const std::string prefix = "torch._functorch.predispatch.";
+  ExpectRefusal(
+      ModelJson(NodeJson("y", prefix + "_vmap_decrement_nesting", ""), kResult),
+      ErrorCode::kCorrupt, "ends a vmap that has not begun");
+  const auto number = [](int value) {
+    return Named("", fmt::format(R"({{"as_int": {}}})", value));
+  };
+  const std::string begin =
+      NodeJson("a", prefix + "_vmap_increment_nesting",
+               number(4) + ", " + Named("", R"({"as_string": "error"})"));
+  const std::string add = NodeJson(
+      "y", prefix + "_add_batch_dim",
+      Named("", TensorArgument("x")) + ", " + number(0) + ", " + number(2));
+  ExpectRefusal(ModelJson(begin + ", " + add, kResult), ErrorCode::kCorrupt,
+                "belongs to level 2 of 1 open calls of vmap");
+}
+
 TEST(ExportedRefusal, CountsProductsThatPublicFunctionsCall) {
   const auto cast = [](const std::string& name, const std::string& value) {
     return NodeJson(name, "torch.ops.aten.to.dtype",

@@ -212,6 +212,31 @@ TEST(Exported, DecomposedFilesAreReadWithAWarningInTraining) {
   EXPECT_THAT(training.warnings, Contains(HasSubstr("decomposed operators")));
 }
 
+// Its graph returns the new statistics of the batch norm, which has saved the
+// old ones, and they are written in the end.
+TEST(Exported, TrainsADecomposedBatchNorm) {
+  const Trace trace =
+      RunFile("conv_train_decomposed", {.run = {.mode = Mode::kTraining}});
+  EXPECT_THAT(TargetsOf(trace.graph, Phase::kBackward),
+              Contains("native_batch_norm_backward"));
+  EXPECT_EQ(CountOf(trace.graph, "copy_", Phase::kForward), 3);
+}
+
+// x[5,8] · w[8,4] for three weights at once; cos(x) is the same for all.
+TEST(Exported, RunsVmapOnWholeBatches) {
+  const Trace trace = RunFile("vmapped");
+  EXPECT_EQ(trace.graph.ForwardMacs(), 3 * 5 * 8 * 4);
+  EXPECT_EQ(CountOf(trace.graph, "tanh", Phase::kForward), 1);
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[3,5,4]");
+  EXPECT_EQ(ToString(trace.outputs.at(1).type), "f32[3,5,8]");
+  const Trace training = RunFile("vmapped", {.run = {.mode = Mode::kTraining}});
+  EXPECT_EQ(CountOf(training.graph, "tanh_backward", Phase::kBackward), 1);
+}
+
+TEST(Exported, KeepsANumberThatItCopiesIntoOnTheDevice) {
+  EXPECT_THAT(TargetsOf(RunFile("positioned").graph), Contains("copy_"));
+}
+
 TEST(Exported, RunsBranchesAndLoopsOfKnownLength) {
   const Trace trace = RunFile("branches");
   const std::vector<std::string> targets = TargetsOf(trace.graph);

@@ -94,6 +94,16 @@ TEST_F(MetaKernels, CompareTensorsAsFarAsShapesTell) {
   EXPECT_THROW(at::equal(x, x.t()), c10::NotImplementedError);
 }
 
+// istft asks first whether the sum of its windows is zero somewhere.
+TEST_F(MetaKernels, TakeTheWindowOfAnInverseForSound) {
+  const auto complex = at::dtype(at::kComplexFloat).device(at::kMeta);
+  const at::Tensor sound =
+      at::istft(at::empty({2, 17, 9}, complex), /*n_fft=*/32, /*hop_length=*/8,
+                /*win_length=*/32, OnMeta({32}), /*center=*/true,
+                /*normalized=*/false, /*onesided=*/true, /*length=*/60);
+  EXPECT_EQ(sound.sizes(), (std::vector<std::int64_t>{2, 60}));
+}
+
 TEST_F(MetaKernels, RefuseShapesThatDoNotFit) {
   EXPECT_THROW(at::conv2d(OnMeta({1, 4, 8, 8}), OnMeta({6, 3, 3, 3})),
                c10::Error);

@@ -24,6 +24,13 @@ bool AreTheSame(const at::Tensor& a, const at::Tensor& b) {
          a.strides().equals(b.strides());
 }
 
+/// A single Boolean. istft asks whether its window is zero somewhere and
+/// refuses if that equals true (is_scalar_tensor_true of
+/// ATen/TensorSubclassLikeUtils.h).
+bool IsFlag(const at::Tensor& a) {
+  return a.dim() == 0 && a.scalar_type() == at::kBool;
+}
+
 // nn::MultiheadAttention asks whether query and key are equal. Tensors of
 // other shapes are not, a tensor and itself are; anything else is unknown.
 void Equal(Call& call) {
@@ -31,6 +38,7 @@ void Equal(Call& call) {
   const at::Tensor& b = call.Tensor("other");
   if (!a.sizes().equals(b.sizes())) return call.ReturnValue(false);
   if (AreTheSame(a, b)) return call.ReturnValue(true);
+  if (IsFlag(a)) return call.ReturnValue(false);
   Refuse(call);
 }
 

@@ -57,10 +57,14 @@ bool AttentionDecomposer::Add(const Node& node) {
       node.inputs.size() <= kResult || node.outputs.size() < kMask) {
     return false;
   }
-  const auto kept = kept_.find(node.inputs[kResult]);
+  const auto kept = kept_.find(StorageOf(node.inputs[kResult]));
   if (kept == kept_.end()) return false;
   AddBackward(node, kept->second);
   return true;
+}
+
+StorageId AttentionDecomposer::StorageOf(ValueId id) const {
+  return emitter_.graph().value(id).storage;
 }
 
 void AttentionDecomposer::AddForward(const Node& node) {
@@ -81,7 +85,7 @@ void AttentionDecomposer::AddForward(const Node& node) {
   }
   const ValueId result = node.outputs.front();
   Result(result, "to", Product(kept.dropped, kept.value, false, false));
-  kept_.emplace(result, kept);
+  kept_.emplace(StorageOf(result), kept);
 }
 
 void AttentionDecomposer::AddBackward(const Node& node, const Kept& kept) {

@@ -32,6 +32,7 @@ class AttentionDecomposer {
     ValueId mask = kNone;  ///< Of the dropout, if there is one.
   };
 
+  StorageId StorageOf(ValueId id) const;
   void AddForward(const Node& node);
   void AddBackward(const Node& node, const Kept& kept);
   ValueId Operand(ValueId id, bool scales);
@@ -43,8 +44,9 @@ class AttentionDecomposer {
   void Result(ValueId old, std::string target, ValueId made);
 
   PrimitiveEmitter& emitter_;
-  bool casts_;                    ///< Computes in f32 what has 16 bits.
-  std::map<ValueId, Kept> kept_;  ///< By result.
+  bool casts_;  ///< Computes in f32 what has 16 bits.
+  /// By storage of the result, which the backward pass may read by a view.
+  std::map<StorageId, Kept> kept_;
 };
 
 }  // namespace foretell::runtime

@@ -133,16 +133,19 @@ class JointWriter {
   }
 
   /// The operand itself: casts to the type that it has, copies into the order
-  /// that it has.
+  /// that it has, views of the shape that it has (pointless_view of
+  /// torch/_inductor/fx_passes/joint_graph.py).
   bool IsNothing(const Node& node) const {
-    if (node.outputs.size() != 1 || node.inputs.size() != 1 ||
-        std::ranges::find(kNothingTargets, node.target) ==
-            kNothingTargets.end()) {
+    const bool can_be = node.kind == OpKind::kView ||
+                        std::ranges::find(kNothingTargets, node.target) !=
+                            kNothingTargets.end();
+    if (!can_be || node.outputs.size() != 1 || node.inputs.size() != 1) {
       return false;
     }
     const Value& result = graph_.value(node.outputs.front());
     const Value& operand = graph_.value(node.inputs.front());
-    return result.storage == operand.storage && result.type == operand.type;
+    return result.storage == operand.storage && result.type == operand.type &&
+           result.strides == operand.strides;
   }
 
   void AddNode(NodeId id) {

@@ -200,7 +200,7 @@ class Planner {
         Join(*layer, input, id);
         joined = layer;
       } else if (joined && CanMerge(*layer, *joined)) {
-        Merge(*layer, *joined);
+        Merge(*layer, input, *joined);
       }
     }
     if (!joined) Add({.kind = LayerKind::kElementwise, .nodes = {id}});
@@ -211,11 +211,14 @@ class Planner {
            layers_[into].kind == LayerKind::kElementwise;
   }
 
-  void Merge(std::size_t layer, std::size_t into) {
-    for (const NodeId id : layers_[layer].nodes) layer_of_[IndexOf(id)] = into;
-    std::vector<NodeId>& nodes = layers_[into].nodes;
-    nodes.insert(nodes.end(), layers_[layer].nodes.begin(),
+  /// Moves `layer`, and the views between its result and `through`.
+  void Merge(std::size_t layer, ValueId through, std::size_t into) {
+    std::vector<NodeId> moved = TakeViews(through);
+    moved.insert(moved.end(), layers_[layer].nodes.begin(),
                  layers_[layer].nodes.end());
+    for (const NodeId id : moved) layer_of_[IndexOf(id)] = into;
+    std::vector<NodeId>& nodes = layers_[into].nodes;
+    nodes.insert(nodes.end(), moved.begin(), moved.end());
     std::ranges::sort(nodes);
     layers_[layer].nodes.clear();
   }

@@ -202,12 +202,16 @@ TEST(Decompose, WritesAttentionUnderARepeatedMaskAsProductsInF32) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.dtype, DType::kBF16);
 }
 
+// transformers returns a view of the result, and the backward pass reads that.
 TEST(Decompose, RunsGradientsOfAttentionInTheTypeOfAutocast) {
   const OperatorGraph graph = Decompose(
-      ParseGraph(std::string(R"(graph "a" mode=training autocast=bf16)") +
-                 kRepeatedMask + R"(phase backward
+      ParseGraph(
+          std::string(R"(graph "a" mode=training autocast=bf16)") +
+          kRepeatedMask +
+          R"(%r = reshape(%y) {shape=[2, 4, 8, 16]} : bf16[2,4,8,16] alias %y
+phase backward
 %g = ones_like(%y) : bf16[2,4,8,16] backward_temporary
-%dq, %dk, %dv = _scaled_dot_product_flash_attention_backward(%g, %q, %q, %q, %y) : bf16[2,4,8,16] backward_temporary, bf16[2,4,8,16] backward_temporary, bf16[2,4,8,16] backward_temporary
+%dq, %dk, %dv = _scaled_dot_product_flash_attention_backward(%g, %q, %q, %q, %r) : bf16[2,4,8,16] backward_temporary, bf16[2,4,8,16] backward_temporary, bf16[2,4,8,16] backward_temporary
 output %dq
 )"),
       kCompiled, kFusedScatters);

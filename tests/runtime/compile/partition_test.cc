@@ -193,6 +193,18 @@ output %y
   EXPECT_EQ(MakeJointGraph(step).nodes.size(), 3U);
 }
 
+// flatten returns a matrix as it is: an optimizer reads the parameter.
+TEST(MakeJointGraph, TakesAViewOfTheSameShapeForItsOperand) {
+  const OperatorGraph step = ParseGraph(R"(graph "view" mode=training
+%w = parameter f32[8,4]
+%a = flatten(%w) {start_dim=1, end_dim=-1} : f32[8,4] alias %w
+%b = transpose(%a) {dim0=0, dim1=1} : f32[4,8] strides=[1, 4] alias %w
+%y = sin(%b) : f32[4,8]
+output %y
+)");
+  EXPECT_EQ(MakeJointGraph(step).nodes.size(), 3U);
+}
+
 TEST(Partition, KeepsTheLossOfTheForwardPass) {
   const OperatorGraph graph = Partition(ParseGraph(R"(graph "loss" mode=training
 %x = input f32[64,64]

@@ -84,6 +84,17 @@ TEST(BuildEngine, AResultThatOthersReadEndsALayer) {
               ElementsAre("linear", "fused_elementwise+gelu+mul"));
 }
 
+TEST(BuildEngine, AMergedLayerBringsTheViewsOfItsResult) {
+  EXPECT_THAT(Kernels(Engine("%x = input f16[4,8]\n"
+                             "%y = input f16[4,8]\n"
+                             "%a = exp(%x) : f16[4,8]\n"
+                             "%b = sin(%y) : f16[4,8]\n"
+                             "%c = view(%b) {size=[4, 8]} : f16[4,8] alias %b\n"
+                             "%d = add(%a, %c) : f16[4,8]\n"
+                             "output %d\n")),
+              ElementsAre("fused_elementwise+exp+sin+view+add"));
+}
+
 TEST(BuildEngine, ANormTakesTheResidualBeforeIt) {
   EXPECT_THAT(
       Kernels(Engine(
