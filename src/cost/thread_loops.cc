@@ -209,10 +209,11 @@ double SpatialSoftmaxUs(const Kernel& kernel, const Machine& machine) {
 }
 
 /// Softmax along the last dimension. Up to 1,024 elements, rounded up to a
-/// power of two, a warp has a row (softmax_warp_forward); longer rows have a
-/// block, of 4 elements per thread and at most 1,024 threads.
+/// power of two, a warp has a row, or as many rows as its lanes hold
+/// (softmax_warp_forward); longer rows have a block, of 4 elements per thread
+/// and at most 1,024 threads.
 double SoftmaxUs(const Kernel& kernel, const Machine& machine) {
-  constexpr ThreadCycles kWarpThread = {15, 0.33};
+  constexpr double kWarpLanes = 32, kRowCycles = 15, kElementCycles = 0.33;
   constexpr double kBlock = 1024, kVector = 4, kThreadCycles = 6.8;
   if (kernel.row_step > 1) return SpatialSoftmaxUs(kernel, machine);
   const double length = Real(kernel.row_elements);
@@ -223,7 +224,9 @@ double SoftmaxUs(const Kernel& kernel, const Machine& machine) {
   }
   const double padded = Real(static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(kernel.row_elements))));
-  return ThreadsUs(Real(kernel.rows), padded, kWarpThread, machine);
+  const double warp = std::min(1.0, padded / kWarpLanes);
+  return ThreadsUs(Real(kernel.rows), padded,
+                   {kRowCycles * warp, kElementCycles}, machine);
 }
 
 /// Threads of a block along a row of a scan, as their logarithm
