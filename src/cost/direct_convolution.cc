@@ -26,7 +26,8 @@
 //       volumes with few and odd channels, or through no stride,
 //       convolveNd_dgrad_float_engine
 //   channels-last images of f32 in groups, on FP32 lanes
-//       conv2d_grouped_direct_kernel, which is as fast
+//       conv2d_grouped_direct_kernel, which is as fast; so is that of their
+//       gradients through a stride if a group has up to 2 channels
 //   gradients of inputs in f32, through a stride
 //       in groups, of volumes on FP32 lanes, and of others whose strides divide
 //       the results into more than 8 classes:
@@ -59,6 +60,10 @@ constexpr double kFillCycles = 1.5;
 constexpr double kMostDirectProducts = 100;
 constexpr std::int64_t kMostDirectChannels = 64;
 constexpr std::int64_t kFewOddChannels = 8;
+/// Of images of f32 on FP32 lanes: summed over, and the fewer of these and of
+/// those that are made.
+constexpr double kMostSummedChannels = 16;
+constexpr double kFewFloatChannels = 2;
 constexpr std::int64_t kMostClasses = 8;
 
 enum class Fallback : std::uint8_t {
@@ -92,8 +97,11 @@ Fallback HalfGradient(const Kernel& kernel) {
 Fallback FloatGradient(const Kernel& kernel, bool on_lanes) {
   const bool through_stride = kernel.stride_elements > 1;
   if (!kernel.volume) {
-    return kernel.groups > 1 && through_stride ? Fallback::kEngine
-                                               : Fallback::kNone;
+    if (kernel.groups == 1 || !through_stride) return Fallback::kNone;
+    const double summed = SummedChannels(kernel);
+    const bool has_few = summed <= kMostSummedChannels &&
+                         std::min(summed, Real(kernel.n)) <= kFewFloatChannels;
+    return on_lanes && has_few ? Fallback::kDirect : Fallback::kEngine;
   }
   if (on_lanes && !through_stride && !IsLarge(kernel)) {
     const bool has_tiles = kernel.groups == 1 || HasVectors(kernel);

@@ -75,6 +75,14 @@ TEST_F(DirectConvolution, OfVolumesOnLanesTakesTheFasterKernel) {
   EXPECT_NEAR(CyclesOf(kernel), 2 * 1e5 * 64 * (1.5 + 8 * 64 * 2.1 / 64), 1e-3);
 }
 
+TEST_F(DirectConvolution, OfImagesOnLanesThroughAStrideDependsOnChannels) {
+  Kernel kernel = Transposed("f32", 2, 2);
+  kernel.volume = false;
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel), 2 * 8e5 * 2 * (1.5 + 2 * 3.3 / 2));
+  kernel.arithmetic = Precision::kFp32;
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel), 2 * 8e5 * 2 * (1 + 8 * 2 * 0.31));
+}
+
 TEST_F(DirectConvolution, IsNoneOfOlderGpus) {
   device_.compute_capability = 80;
   EXPECT_EQ(CyclesOf(Transposed("f16", 3, 2)), 0);
