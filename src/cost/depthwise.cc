@@ -52,12 +52,11 @@ double DirectCycles(const Kernel& kernel) {
     return Real(kernel.macs) * kWeightMacCycles;
   }
   if (kernel.pass == ProductPass::kForward) {
-    return results *
-           (kThreadCycles +
-            taps * (IsVolume(kernel) ? kVolumeTapCycles : kTapCycles));
+    return results * (kThreadCycles +
+                      taps * (kernel.volume ? kVolumeTapCycles : kTapCycles));
   }
   const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
-  if (is_half && IsVolume(kernel) && kernel.stride_elements > 1) {
+  if (is_half && kernel.volume && kernel.stride_elements > 1) {
     return Real(kernel.macs) * kHalfVolumeMacCycles;
   }
   const double windows = Real(kernel.channels_out) / Real(kernel.channels_in);

@@ -3,89 +3,194 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "src/cost/float_convolution.h"
 #include "src/cost/padded.h"
 #include "src/cost/padded_convolution.h"
 #include "src/cost/roofline.h"
 #include "src/cost/strided_gradient.h"
 #include "src/cost/tensor_convolution.h"
 
-// Convolutions for which cuDNN 9.19 falls back to FP32 lanes on an H100. Which
-// they are shows in the kernels of its operators (kinds.jsonl.gz,
-// drawn.jsonl.gz); cycles of a multiprocessor are fitted to them:
+// Convolutions for which cuDNN 9.19 falls back to FP32 lanes on an H100, or for
+// which it has no kernel of Hopper's there. Which they are shows in the kernels
+// of its operators (kinds.jsonl.gz, drawn.jsonl.gz); cycles of a multiprocessor
+// are fitted to them:
 //
-//   volumes in groups, windows of more than 32 elements
+//   volumes and images of f32 in groups, windows of more than 32 elements
 //       implicit_convolveNd_sgemm, sm80_xmma_fprop …_ffma_…: a product in tiles
-//       of 64 channels, six times as slow in 16 bits on channels-last images
-//   gradients of inputs in groups, through a stride or such a window
-//       16 bits, channels of a group no vectors: dgrad2d_grouped_direct_kernel;
-//       so do transposed volumes of up to 4 channels
-//       volumes of f32: convolveNd_dgrad_float_engine, which takes as long for
-//       each element of the window as for 120 channels of its sum
+//       of 64 channels, slower in 16 bits
+//   gradients of inputs in 16 bits, in groups, through a stride or such a
+//   window, channels of a group no vectors; volumes through a stride with few
+//   products for each result
+//       dgrad2d_grouped_direct_kernel: a thread for each result goes over the
+//       window and the channels, whether a stride passes them or not; of
+//       volumes with few and odd channels, or through no stride,
+//       convolveNd_dgrad_float_engine
+//   channels-last images of f32 in groups, on FP32 lanes
+//       conv2d_grouped_direct_kernel, which is as fast; so is that of their
+//       gradients through a stride if a group has up to 2 channels
+//   gradients of inputs in f32, through a stride
+//       in groups, of volumes on FP32 lanes, and of others whose strides divide
+//       the results into more than 8 classes:
+//       convolveNd_dgrad_float_engine (of images dgrad_engine) takes as long
+//       for each element of the window as for 140 channels of its sum, and
+//       fills the result first
+//
+// A transposed convolution is the gradient of an input.
 
 namespace foretell::cost {
 namespace {
 
 constexpr double kMacCycles = 0.0147;
 constexpr double kDirectTileChannels = 64;
-constexpr double kChannelsLastCost = 6;
-constexpr double kDirectMacCycles = 2;
-constexpr double kDirectTapCycles = 1.8;
-constexpr double kFewChannels = 4;
+constexpr double kHalfCost = 2.7;
+constexpr double kHalfChannelsLastCost = 6;
 
-enum class Fallback : std::uint8_t { kNone, kLanes, kDirect, kByTap };
+/// Of a result of the direct kernel, and for each channel and element of the
+/// window that it goes over.
+constexpr double kDirectResultCycles = 1;
+constexpr double kDirectTapCycles = 0.31;
+constexpr double kHalfEngineCycles = 30;
 
-Fallback InGroups(const Kernel& kernel, bool is_half) {
-  const bool is_large = kernel.taps > kMostMaskedTaps;
-  if (PlainPass(kernel) == ProductPass::kForward) {
-    return IsVolume(kernel) && is_large ? Fallback::kLanes : Fallback::kNone;
+constexpr double kEngineTapCycles = 2.1;
+constexpr double kImageEngineTapCycles = 3.3;
+constexpr double kFillCycles = 1.5;
+
+/// Products of a result, and channels of results, that a volume of 16 bits
+/// without groups is computed directly with at most.
+constexpr double kMostDirectProducts = 100;
+constexpr std::int64_t kMostDirectChannels = 64;
+constexpr std::int64_t kFewOddChannels = 8;
+/// Of images of f32 on FP32 lanes: summed over, and the fewer of these and of
+/// those that are made.
+constexpr double kMostSummedChannels = 16;
+constexpr double kFewFloatChannels = 2;
+constexpr std::int64_t kMostClasses = 8;
+
+enum class Fallback : std::uint8_t {
+  kNone,
+  kLanes,
+  kDirect,
+  kHalfEngine,
+  kEngine,
+  kEngineOrTiles,  ///< The faster one.
+};
+
+bool IsLarge(const Kernel& kernel) { return kernel.taps > kMostMaskedTaps; }
+
+Fallback HalfGradient(const Kernel& kernel) {
+  const bool through_stride = kernel.stride_elements > 1;
+  if (kernel.groups == 1) {
+    const double products = SummedChannels(kernel) * Real(kernel.taps);
+    const bool is_direct = kernel.volume && through_stride &&
+                           kernel.n <= kMostDirectChannels &&
+                           products <= kMostDirectProducts;
+    return is_direct ? Fallback::kDirect : Fallback::kNone;
   }
-  if (!is_large && kernel.stride_elements == 1) return Fallback::kNone;
-  if (is_half) {
-    return HasVectors(kernel) ? Fallback::kNone : Fallback::kDirect;
+  if ((!IsLarge(kernel) && !through_stride) || HasVectors(kernel)) {
+    return Fallback::kNone;
   }
-  return IsVolume(kernel) ? Fallback::kByTap : Fallback::kNone;
+  const bool is_odd = kernel.n % 2 == 1 && kernel.n < kFewOddChannels;
+  return kernel.volume && (is_odd || !through_stride) ? Fallback::kHalfEngine
+                                                      : Fallback::kDirect;
+}
+
+Fallback FloatGradient(const Kernel& kernel, bool on_lanes) {
+  const bool through_stride = kernel.stride_elements > 1;
+  if (!kernel.volume) {
+    if (kernel.groups == 1 || !through_stride) return Fallback::kNone;
+    const double summed = SummedChannels(kernel);
+    const bool has_few = summed <= kMostSummedChannels &&
+                         std::min(summed, Real(kernel.n)) <= kFewFloatChannels;
+    return on_lanes && has_few ? Fallback::kDirect : Fallback::kEngine;
+  }
+  if (on_lanes && !through_stride && !IsLarge(kernel)) {
+    const bool has_tiles = kernel.groups == 1 || HasVectors(kernel);
+    return has_tiles ? Fallback::kEngineOrTiles : Fallback::kEngine;
+  }
+  if (on_lanes || kernel.groups > 1) {
+    return through_stride || IsLarge(kernel) ? Fallback::kEngine
+                                             : Fallback::kNone;
+  }
+  const bool has_classes =
+      kernel.stride_elements > kMostClasses ||
+      (kernel.stride_elements == kMostClasses && kernel.dilated);
+  return has_classes && kernel.taps > 1 ? Fallback::kEngine : Fallback::kNone;
+}
+
+Fallback GroupedResult(const Kernel& kernel, bool on_lanes) {
+  const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
+  if (on_lanes) {
+    return kernel.channels_last && !kernel.volume ? Fallback::kDirect
+                                                  : Fallback::kNone;
+  }
+  const bool is_image =
+      !is_half && !kernel.channels_last && kernel.pass == ProductPass::kForward;
+  return IsLarge(kernel) && (kernel.volume || is_image) ? Fallback::kLanes
+                                                        : Fallback::kNone;
 }
 
 Fallback FallbackOf(const Kernel& kernel, const Machine& machine) {
-  const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
+  const std::int64_t element = kernel.element_bytes_in;
+  const bool is_half = element == kHalfElementBytes;
+  const bool on_lanes = !UsesTensorCores(kernel, machine);
   if (kernel.groups == 0 || IsDepthwise(kernel.kernel_class) ||
       kernel.pass == ProductPass::kWeightGradient ||
-      !HasNewCudnn(kernel, machine) || !UsesTensorCores(kernel, machine)) {
+      !HasNewCudnn(kernel, machine) ||
+      (element != kFloatElementBytes && !is_half)) {
     return Fallback::kNone;
   }
-  if (kernel.groups > 1) return InGroups(kernel, is_half);
-  const bool is_direct =
-      is_half && IsVolume(kernel) && kernel.pass == ProductPass::kForward &&
-      GoesThroughStride(kernel) && SummedChannels(kernel) <= kFewChannels;
-  return is_direct ? Fallback::kDirect : Fallback::kNone;
+  if (PlainPass(kernel) == ProductPass::kInputGradient) {
+    return is_half ? HalfGradient(kernel) : FloatGradient(kernel, on_lanes);
+  }
+  return kernel.groups > 1 ? GroupedResult(kernel, on_lanes) : Fallback::kNone;
+}
+
+/// In tiles of 64 channels.
+double LaneCycles(const Kernel& kernel, double macs) {
+  const double cost = kernel.element_bytes_in != kHalfElementBytes ? 1
+                      : kernel.channels_last ? kHalfChannelsLastCost
+                                             : kHalfCost;
+  return macs / Real(kernel.n) * PaddedTo(Real(kernel.n), kDirectTileChannels) *
+         kMacCycles * cost;
 }
 
 double CyclesOf(const Kernel& kernel, Fallback fallback) {
-  const double macs =
-      Real(kernel.batch) * Real(kernel.m) * Real(kernel.n) * Real(kernel.k);
-  if (fallback == Fallback::kDirect) return macs * kDirectMacCycles;
-  if (fallback == Fallback::kByTap) {
-    return macs *
-           std::max(kDirectTapCycles / SummedChannels(kernel), kMacCycles);
+  const double results = Real(kernel.batch) * Real(kernel.m) * Real(kernel.n);
+  const double macs = results * Real(kernel.k);
+  const double summed = SummedChannels(kernel);
+  switch (fallback) {
+    case Fallback::kDirect:
+      return results * (kDirectResultCycles +
+                        Real(kernel.taps) * summed * kDirectTapCycles);
+    case Fallback::kHalfEngine:
+      return macs * kHalfEngineCycles / summed;
+    case Fallback::kEngine:
+    case Fallback::kEngineOrTiles: {
+      const double tap =
+          kernel.volume ? kEngineTapCycles : kImageEngineTapCycles;
+      return results * kFillCycles + macs * std::max(tap / summed, kMacCycles);
+    }
+    default:
+      return LaneCycles(kernel, macs);
   }
-  const bool is_slow =
-      kernel.channels_last && kernel.element_bytes_in == kHalfElementBytes;
-  return macs / Real(kernel.n) * PaddedTo(Real(kernel.n), kDirectTileChannels) *
-         kMacCycles * (is_slow ? kChannelsLastCost : 1);
 }
 
 }  // namespace
 
-bool IsDirectHalf(const Kernel& kernel, const Machine& machine) {
-  return kernel.element_bytes_in == kHalfElementBytes &&
-         FallbackOf(kernel, machine) != Fallback::kNone;
+bool ReadsImagesDirectly(const Kernel& kernel, const Machine& machine) {
+  const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
+  return FallbackOf(kernel, machine) != Fallback::kNone &&
+         (is_half || !kernel.channels_last);
 }
 
 std::optional<double> DirectConvolutionUs(const Kernel& kernel,
                                           const Machine& machine) {
   const Fallback fallback = FallbackOf(kernel, machine);
   if (fallback == Fallback::kNone) return std::nullopt;
-  return CyclesOf(kernel, fallback) / (machine.CyclesPerUs() * machine.sms);
+  const double us =
+      CyclesOf(kernel, fallback) / (machine.CyclesPerUs() * machine.sms);
+  if (fallback != Fallback::kEngineOrTiles) return us;
+  return std::min(us, FloatConvolutionUs(kernel, machine));
 }
 
 }  // namespace foretell::cost

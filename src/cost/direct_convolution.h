@@ -7,12 +7,12 @@
 
 namespace foretell::cost {
 
-/// Whether cuDNN 9.19 has no kernel on tensor cores for a convolution of 16
-/// bits, so that it reads images as they lie.
-bool IsDirectHalf(const Kernel& kernel, const Machine& machine);
+/// Whether cuDNN 9.19 runs a kernel on FP32 lanes of Hopper that reads images
+/// as they lie, channels-last ones of f32 excepted.
+bool ReadsImagesDirectly(const Kernel& kernel, const Machine& machine);
 
-/// Microseconds of a convolution for which cuDNN 9.19 has no kernel on tensor
-/// cores, without copies of images; empty for all others.
+/// Microseconds of a convolution, or of the gradient of its input, that such a
+/// kernel computes, without copies of images; empty for all others.
 std::optional<double> DirectConvolutionUs(const Kernel& kernel,
                                           const Machine& machine);
 

@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "src/cost/float_weight_gradient.h"
 #include "src/cost/gemm.h"
+#include "src/cost/padded_convolution.h"
 #include "src/cost/roofline.h"
 #include "src/cost/tensor_convolution.h"
 
@@ -29,10 +31,7 @@ constexpr double kOddChannelShare = 0.65;
 
 double PassShare(const Kernel& kernel) {
   if (kernel.pass == ProductPass::kWeightGradient) return kWeightGradientShare;
-  const bool is_input_gradient =
-      kernel.pass == ProductPass::kInputGradient ||
-      kernel.kernel_class == KernelClass::kTransposedConvolution;
-  if (!is_input_gradient) return 1;
+  if (PlainPass(kernel) == ProductPass::kForward) return 1;
   return kernel.stride > 1 ? kStridedInputGradientShare : kInputGradientShare;
 }
 
@@ -62,6 +61,9 @@ double FloatConvolutionUs(const Kernel& kernel, const Machine& machine) {
                            Real(kernel.k)};
   if (RunsOnLanes(kernel, machine)) {
     return HopperStemUs(kernel, machine.FlopsPerUs(Precision::kFp32));
+  }
+  if (HasFloatWeightKernels(kernel, machine)) {
+    return FloatWeightGradientUs(kernel, machine);
   }
   return GemmUs(shape, MatrixUnit::kSimtConvolution,
                 PeakFlopsPerUs(kernel, machine), machine) /

@@ -82,6 +82,10 @@ constexpr ThreadRow kThreadRows[] = {
 constexpr ThreadRow kChannelsLastMaxPool = {ElementLoop::kMaxPoolGradient, 0.6,
                                             0.5, 1.0, true};
 
+/// Adaptive average poolings of channels-last images, which add nothing.
+constexpr ThreadRow kChannelsLastAdaptivePool = {
+    ElementLoop::kAdaptivePoolGradient, 1.0, 0.0, 1.0, true};
+
 /// Share of the multiprocessors that a thread for each place of an image, in
 /// blocks of 1,024, keeps busy.
 double PlacesShare(const Kernel& kernel, const Machine& machine) {
@@ -94,7 +98,23 @@ const ThreadRow& ThreadRowOf(const Kernel& kernel) {
   if (kernel.loop == ElementLoop::kMaxPoolGradient && kernel.channels_last) {
     return kChannelsLastMaxPool;
   }
+  if (kernel.loop == ElementLoop::kAdaptivePoolGradient &&
+      kernel.channels_last) {
+    return kChannelsLastAdaptivePool;
+  }
   return *std::ranges::find(kThreadRows, kernel.loop, &ThreadRow::loop);
+}
+
+/// Adaptive average poolings of 16 bits: a block of 32 x 8 threads for each
+/// plane, of which one for each result adds to the elements of its window, one
+/// after the other.
+double AddedWindowsUs(const Kernel& kernel, const Machine& machine) {
+  constexpr double kBlock = 256, kAdditionCycles = 750;
+  const bool adds = kernel.loop == ElementLoop::kAdaptivePoolGradient &&
+                    IsOf16Bits(kernel) && !kernel.channels_last;
+  return adds ? WavesUs(Real(kernel.row_step), kBlock,
+                        kAdditionCycles * Real(kernel.row_elements), machine)
+              : 0;
 }
 
 double ThreadsOfGradientUs(const Kernel& kernel, const Machine& machine) {
@@ -104,10 +124,12 @@ double ThreadsOfGradientUs(const Kernel& kernel, const Machine& machine) {
                         (IsOf16Bits(kernel) ? row.half : 1);
   const double threads_us =
       SharedUs(cycles, machine) / PlacesShare(kernel, machine);
+  const double added_us = AddedWindowsUs(kernel, machine);
   const double fill_us =
       row.fills ? BytesUs(Real(kernel.bytes_out), kFillShare, machine) : 0;
-  return fill_us + std::max(threads_us, BytesUs(Real(kernel.Bytes()),
-                                                kStreamShare, machine));
+  return fill_us +
+         std::max({threads_us, added_us,
+                   BytesUs(Real(kernel.Bytes()), kStreamShare, machine)});
 }
 
 /// Gradients of a layer norm's weights: a block of 32 x 32 threads for 32

@@ -267,10 +267,11 @@ KernelTime TimeOf(const Kernel& kernel, const Machine& machine) {
   KernelTime time = {.launch_us = Real(kernel.launches) * floor_us,
                      .traffic_us = roofline.memory_us};
   const double traffic_us = TrafficUs(kernel, machine);
-  time.memory_us = IsGradientLoop(kernel.loop)
-                       ? GradientUs(kernel, machine)
-                       : std::max({traffic_us, roofline.serial_us,
-                                   LoopUs(kernel, machine, traffic_us)});
+  time.memory_us =
+      IsGradientLoop(kernel.loop)
+          ? std::max(GradientUs(kernel, machine), roofline.serial_us)
+          : std::max({traffic_us, roofline.serial_us,
+                      LoopUs(kernel, machine, traffic_us)});
   time.conversion_us = ConversionUs(kernel, machine);
   if (kernel.macs == 0) return time;
   time.at_peak_us =

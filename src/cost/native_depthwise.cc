@@ -61,14 +61,14 @@ bool IsCube(const Kernel& kernel) {
 }
 
 ThreadCycles ForwardCycles(const Kernel& kernel) {
-  if (!IsVolume(kernel)) return IsSquare(kernel) ? kSquare : kImage;
+  if (!kernel.volume) return IsSquare(kernel) ? kSquare : kImage;
   if (kernel.dilated) return kDilatedVolume;
   return IsCube(kernel) ? kCube : kVolume;
 }
 
 ThreadCycles GradientCycles(const Kernel& kernel) {
   const bool has_stride = kernel.stride_elements > 1;
-  if (IsVolume(kernel)) {
+  if (kernel.volume) {
     if (!IsCube(kernel)) return kVolumeGradient;
     return has_stride ? kStridedCubeGradient : kCube;
   }
@@ -87,7 +87,7 @@ double WindowsUs(const Kernel& kernel, const ThreadCycles& cycles,
 }
 
 double WeightGradientUs(const Kernel& kernel, const Machine& machine) {
-  const bool is_volume = IsVolume(kernel);
+  const bool is_volume = kernel.volume;
   const double results = Real(kernel.k);
   const double positions = Real(std::max<std::int64_t>(1, kernel.positions));
   const double warps =

@@ -5,8 +5,9 @@
 
 namespace foretell::cost {
 
-/// Bytes of an element of 16 bits.
+/// Bytes of an element of 16 bits, and of f32.
 inline constexpr std::int64_t kHalfElementBytes = 2;
+inline constexpr std::int64_t kFloatElementBytes = 4;
 
 /// The PyTorch of the labels of single operators on an H100 (kinds.jsonl.gz):
 /// the first that was seen to run cuDNN's attention and the kernels of cuDNN

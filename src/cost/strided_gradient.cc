@@ -33,7 +33,7 @@ constexpr double kStridedHalfShare = 0.45;
 bool TakesAllTaps(const Kernel& kernel, double channels,
                   const Machine& machine) {
   if (machine.HasNewerTensorCores()) return kernel.dilated;
-  return IsVolume(kernel) && channels < kStepChannels;
+  return kernel.volume && channels < kStepChannels;
 }
 
 }  // namespace

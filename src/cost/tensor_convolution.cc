@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "src/cost/direct_convolution.h"
+#include "src/cost/packed_groups.h"
 #include "src/cost/padded.h"
 #include "src/cost/padded_convolution.h"
 #include "src/cost/roofline.h"
@@ -126,7 +127,7 @@ double GroupedShare(const Kernel& kernel, const Machine& machine) {
 bool IsStem(const Kernel& kernel) {
   return kernel.channels_in > 0 &&
          kernel.channels_in <=
-             (IsVolume(kernel) ? kMostVolumeStemChannels : kMostStemChannels) &&
+             (kernel.volume ? kMostVolumeStemChannels : kMostStemChannels) &&
          kernel.groups == 1 && kernel.pass == ProductPass::kForward &&
          !IsProduct(kernel);
 }
@@ -137,7 +138,7 @@ double StemShare(const Kernel& kernel, const Machine& machine) {
   if (!IsStem(kernel) || (is_half && !HasNewCudnn(kernel, machine))) return 1;
   const double padded = PaddedTo(Real(kernel.channels_in), kStemPadding);
   const double share =
-      IsVolume(kernel) ? kVolumeStemShare
+      kernel.volume ? kVolumeStemShare
       : kernel.window_width > kLargestStemWindow
           ? (machine.HasNewerTensorCores() ? kHopperLargeStemShare
                                            : kLargeStemShare)
@@ -171,7 +172,7 @@ double WeightGradientShare(const Kernel& kernel, const Machine& machine) {
 bool ReadsAsTheyLie(const Kernel& kernel, const Machine& machine) {
   return kernel.groups == 0 || !UsesTensorCores(kernel, machine) ||
          RunsOnLanes(kernel, machine) || IsBatchedProduct(kernel, machine) ||
-         IsDirectHalf(kernel, machine);
+         ReadsImagesDirectly(kernel, machine);
 }
 
 /// How often cuDNN 9.19 could read and write all images while it copies them.
@@ -191,7 +192,7 @@ double CopiedShare(const Kernel& kernel, const Machine& machine) {
   if (GoesThroughStride(kernel)) return 1;
   const bool is_image = kernel.channels_in <= kMostStemChannels &&
                         kernel.pass == ProductPass::kForward;
-  if (is_image && !IsVolume(kernel)) return 0;
+  if (is_image && !kernel.volume) return 0;
   if (ArithmeticOf(kernel, machine) == Precision::kTf32) return kConvertedShare;
   return CopiesHalfImages(machine) ? kConvertedHalfShare : 0;
 }
@@ -202,12 +203,8 @@ bool HasNewCudnn(const Kernel& kernel, const Machine& machine) {
   return machine.HasNewerTensorCores() && kernel.torch >= kNewCudnn;
 }
 
-bool IsVolume(const Kernel& kernel) {
-  return kernel.window_height * kernel.window_width < kernel.taps;
-}
-
 bool RunsOnLanes(const Kernel& kernel, const Machine& machine) {
-  return machine.HasNewerTensorCores() && IsVolume(kernel) &&
+  return machine.HasNewerTensorCores() && kernel.volume &&
          kernel.kernel_class == KernelClass::kStemConvolution &&
          kernel.pass == ProductPass::kForward && kernel.stride_elements == 1 &&
          kernel.element_bytes_in != kHalfElementBytes;
@@ -248,6 +245,7 @@ double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
 }
 
 double ConversionUs(const Kernel& kernel, const Machine& machine) {
+  if (PacksGroups(kernel, machine)) return PackedGroupsUs(kernel, machine);
   if (ReadsAsTheyLie(kernel, machine)) return 0;
   const double copies =
       HasNewCudnn(kernel, machine)

@@ -14,9 +14,6 @@ inline constexpr std::int64_t kMostMaskedTaps = 32;
 /// Whether cuDNN is 9.19 or later and has kernels of Hopper's own.
 bool HasNewCudnn(const Kernel& kernel, const Machine& machine);
 
-/// Whether a convolution has a window of three dimensions.
-bool IsVolume(const Kernel& kernel);
-
 /// Whether a convolution in TF32 runs on FP32 lanes all the same: of volumes of
 /// few channels on Hopper (KernelBench, kinds.jsonl.gz).
 bool RunsOnLanes(const Kernel& kernel, const Machine& machine);

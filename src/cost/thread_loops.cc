@@ -226,10 +226,10 @@ double SoftmaxThreads(const Kernel& kernel) {
 }
 
 /// Softmax along the last dimension. Up to 1,024 elements, rounded up to a
-/// power of two, a warp has a row (softmax_warp_forward); longer rows have a
-/// block.
+/// power of two, a warp has a row, or as many rows as its lanes hold
+/// (softmax_warp_forward); longer rows have a block.
 double SoftmaxUs(const Kernel& kernel, const Machine& machine) {
-  constexpr ThreadCycles kWarpThread = {15, 0.33};
+  constexpr double kWarpLanes = 32, kRowCycles = 15, kElementCycles = 0.33;
   constexpr double kThreadCycles = 6.8;
   if (kernel.row_step > 1) return SpatialSoftmaxUs(kernel, machine);
   if (kernel.row_elements > kSoftmaxBlock) {
@@ -239,7 +239,9 @@ double SoftmaxUs(const Kernel& kernel, const Machine& machine) {
   }
   const double padded = Real(static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(kernel.row_elements))));
-  return ThreadsUs(Real(kernel.rows), padded, kWarpThread, machine);
+  const double warp = std::min(1.0, padded / kWarpLanes);
+  return ThreadsUs(Real(kernel.rows), padded,
+                   {kRowCycles * warp, kElementCycles}, machine);
 }
 
 /// Threads of a block along a row of a scan, as their logarithm

@@ -9,16 +9,6 @@
 
 namespace foretell {
 namespace cost {
-namespace {
-
-bool IsUnusual(const Kernel& kernel) {
-  const bool is_volume =
-      kernel.taps > kernel.window_height * kernel.window_width;
-  return is_volume || kernel.dilated;
-}
-
-}  // namespace
-
 WorkKind WorkKindOf(const Kernel& kernel) {
   switch (kernel.kernel_class) {
     case KernelClass::kGroupedConvolution:
@@ -29,8 +19,8 @@ WorkKind WorkKindOf(const Kernel& kernel) {
     case KernelClass::kStemConvolution:
     case KernelClass::kDepthwiseConvolution:
     case KernelClass::kNativeDepthwise:
-      return IsUnusual(kernel) ? WorkKind::kUnusualConvolution
-                               : WorkKind::kConvolution;
+      return kernel.volume || kernel.dilated ? WorkKind::kUnusualConvolution
+                                             : WorkKind::kConvolution;
     case KernelClass::kLinear:
     case KernelClass::kMatmul:
     case KernelClass::kFloatMatmul:

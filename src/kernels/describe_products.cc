@@ -88,6 +88,7 @@ void SetConvolution(const Convolution& convolution, Kernel& kernel) {
   kernel.window_height = window.empty() ? 1 : window.front();
   kernel.window_width = window.empty() ? 1 : window.back();
   kernel.taps = convolution.Taps();
+  kernel.volume = window.size() == 3;
   kernel.dilated = !AreAll(convolution.dilation, 1);
   kernel.stride = convolution.stride.empty() ? 1 : convolution.stride.back();
   kernel.stride_elements = NumElements(convolution.stride);

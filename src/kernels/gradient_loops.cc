@@ -87,6 +87,18 @@ std::int64_t Sampled(const Expansion& expansion, const ExpandedNode& expanded) {
   return Received(expansion, expanded) / ChannelsOfInput(expansion, expanded);
 }
 
+/// Elements of the window of an adaptive pooling.
+std::int64_t AdaptiveWindow(const Expansion& expansion,
+                            const ExpandedNode& expanded) {
+  const Shape& input = OperandShape(expansion, expanded, kOfInput);
+  const Shape& result = OperandShape(expansion, expanded, 0);
+  std::int64_t window = 1;
+  for (std::size_t i = 2; i < std::min(input.size(), result.size()); ++i) {
+    window *= CeilDiv(input[i], std::max<std::int64_t>(1, result[i]));
+  }
+  return window;
+}
+
 template <std::int64_t kTaps>
 std::int64_t Taps(const Expansion&, const ExpandedNode&) {
   return kTaps;
@@ -153,8 +165,8 @@ constexpr auto kGradientRows = std::to_array<GradientRow>({
     // AveragePool2d.cu, AveragePool3d.cu, AdaptiveAveragePooling.cu
     {"avg_pool2d_backward", ElementLoop::kAveragePoolGradient, &Computed, &Windows},
     {"avg_pool3d_backward", ElementLoop::kVolumePoolGradient, &Received, &VolumeOfWindow},
-    {"_adaptive_avg_pool2d_backward", ElementLoop::kAdaptivePoolGradient},
-    {"_adaptive_avg_pool3d_backward", ElementLoop::kAdaptivePoolGradient},
+    {"_adaptive_avg_pool2d_backward", ElementLoop::kAdaptivePoolGradient, &Computed, &AdaptiveWindow},
+    {"_adaptive_avg_pool3d_backward", ElementLoop::kAdaptivePoolGradient, &Computed, &AdaptiveWindow},
     // DilatedMaxPool2d.cu, DilatedMaxPool3d.cu, AdaptiveMaxPooling2d.cu
     {"max_pool2d_with_indices_backward", ElementLoop::kMaxPoolGradient, &Computed, &Windows},
     {"max_pool3d_with_indices_backward", ElementLoop::kMaxVolumeGradient, &Received},
@@ -191,6 +203,30 @@ constexpr auto kGradientRows = std::to_array<GradientRow>({
 });
 // clang-format on
 
+/// Interpolations with a thread for each place of the gradient that they are
+/// given, which goes through the images and channels one after the other
+/// (UpSampleLinear1d.cu, UpSampleTrilinear3d.cu), in steps as long as a forward
+/// interpolation's; adding to 16 bits takes longer (an H100's, kinds.jsonl.gz
+/// and drawn.jsonl.gz).
+struct SerialRow {
+  std::string_view target;
+  std::int64_t steps;
+  std::int64_t half_steps;
+};
+constexpr auto kSerialRows = std::to_array<SerialRow>({
+    {"upsample_linear1d_backward", 1, 8},
+    {"upsample_trilinear3d_backward", 2, 4},
+});
+
+/// Elements of one channel of one image of the gradient that it is given.
+std::int64_t PlaceReceived(const Expansion& expansion,
+                           const ExpandedNode& expanded) {
+  const Shape& shape = OperandShape(expansion, expanded, 0);
+  const std::int64_t planes = shape.size() < 2 ? 1 : shape[0] * shape[1];
+  return std::max<std::int64_t>(
+      1, NumElements(shape) / std::max<std::int64_t>(1, planes));
+}
+
 void LeaveOutInput(const Expansion& expansion, const ExpandedNode& expanded,
                    Kernel& kernel) {
   if (expanded.node.inputs.size() <= kOfInput) return;
@@ -216,8 +252,19 @@ void SetGradientLoop(const Expansion& expansion, const ExpandedNode& expanded,
   if (row->loop == ElementLoop::kLayerNormGradient) {
     kernel.variant = WantedGradientsOf(expanded.node).weight;
   }
+  if (row->loop == ElementLoop::kAdaptivePoolGradient) {
+    kernel.row_step = ProductBefore(OperandShape(expansion, expanded, 0), 2);
+  }
   if (row->loop == ElementLoop::kCubicGradient) {
     kernel.row_step = PlaneReceived(expansion, expanded);
+  }
+  const auto* const serial =
+      std::ranges::find(kSerialRows, expanded.node.target, &SerialRow::target);
+  if (serial != kSerialRows.end()) {
+    kernel.positions = PlaceReceived(expansion, expanded);
+    const bool is_half = kernel.element_bytes_in == kHalfBytes;
+    kernel.serial_steps = Received(expansion, expanded) / kernel.positions *
+                          (is_half ? serial->half_steps : serial->steps);
   }
   if (!row->reads_input) LeaveOutInput(expansion, expanded, kernel);
 }

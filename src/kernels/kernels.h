@@ -92,6 +92,7 @@ struct Kernel {
   bool float8 = false;      ///< Multiplies floats of 8 bits.
   bool int8 = false;        ///< Multiplies integers of 8 bits.
   bool sparse = false;      ///< With weights half of which are 0 (2:4).
+  bool volume = false;      ///< A convolution whose window has three dimensions.
   TorchVersion torch = {};  ///< That launches it.
 
   std::strong_ordering operator<=>(const Kernel&) const = default;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
+#include "src/cost/float_convolution.h"
 #include "src/cost/roofline.h"
 #include "src/cost/tensor_convolution.h"
 #include "tests/cost/test_device.h"
@@ -40,21 +42,45 @@ class DirectConvolution : public testing::Test {
   DeviceSpec device_ = test::RoundDevice();
 };
 
-TEST_F(DirectConvolution, OfSixteenBitsThroughAStrideHasNoPaddedChannels) {
-  constexpr double kMacs = 2 * 8e5 * 3 * 3;  // Each result has one element.
+TEST_F(DirectConvolution, OfSixteenBitsGoesOverTheWholeWindow) {
+  constexpr double kResults = 2 * 8e5 * 3;
+  // A stride leaves each result one of 8 elements; the kernel visits all.
   const Kernel kernel = Transposed("f16", 3, 2);
-  EXPECT_DOUBLE_EQ(CyclesOf(kernel), 2 * kMacs);
   const Machine machine = MakeMachine(device_, {});
-  EXPECT_TRUE(IsDirectHalf(kernel, machine));
+  EXPECT_TRUE(ReadsImagesDirectly(kernel, machine));
   EXPECT_EQ(ConversionUs(kernel, machine), 0);
+  const Kernel even = Transposed("f16", 2, 2);
+  EXPECT_DOUBLE_EQ(CyclesOf(even), 2 * 8e5 * 2 * (1 + 8 * 2 * 0.31));
+  // Few odd channels have another kernel.
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel), kResults * 3 * 30 / 3);
   EXPECT_EQ(CyclesOf(Transposed("f16", 8, 2)), 0);
   EXPECT_EQ(CyclesOf(Transposed("f16", 3, 1)), 0);
 }
 
 TEST_F(DirectConvolution, OfVolumesThroughAStrideTakesLongForEachElement) {
-  EXPECT_DOUBLE_EQ(CyclesOf(Transposed("f32", 8, 2)), 2 * 8e5 * 8 * 1.8);
+  EXPECT_DOUBLE_EQ(CyclesOf(Transposed("f32", 8, 2)),
+                   2 * 8e5 * 8 * (1.5 + 2.1));
   EXPECT_DOUBLE_EQ(CyclesOf(Transposed("f32", 200, 2)),
-                   2 * 8e5 * 200 * 200 * 0.0147);
+                   2 * 8e5 * 200 * (1.5 + 200 * 0.0147));
+}
+
+TEST_F(DirectConvolution, OfVolumesOnLanesTakesTheFasterKernel) {
+  Kernel kernel = Transposed("f32", 64, 1);
+  kernel.arithmetic = Precision::kFp32;
+  const double engine = 2 * 1e5 * 64 * (1.5 + 8 * 2.1);
+  const double tiles =
+      FloatConvolutionUs(kernel, MakeMachine(device_, {})) * 100 * 390.625;
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel), std::min(engine, tiles));
+  kernel.stride_elements = 2;
+  EXPECT_NEAR(CyclesOf(kernel), 2 * 1e5 * 64 * (1.5 + 8 * 64 * 2.1 / 64), 1e-3);
+}
+
+TEST_F(DirectConvolution, OfImagesOnLanesThroughAStrideDependsOnChannels) {
+  Kernel kernel = Transposed("f32", 2, 2);
+  kernel.volume = false;
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel), 2 * 8e5 * 2 * (1.5 + 2 * 3.3 / 2));
+  kernel.arithmetic = Precision::kFp32;
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel), 2 * 8e5 * 2 * (1 + 8 * 2 * 0.31));
 }
 
 TEST_F(DirectConvolution, IsNoneOfOlderGpus) {

@@ -142,5 +142,33 @@ TEST_F(GradientTime, OfACubicInterpolationNeedsAThreadForEachPlace) {
                    FillUs(1024 * 1024 * 2) + atomics_us * 7.3);
 }
 
+TEST_F(GradientTime, OfAnAdaptivePoolWaitsForAdditionsInSixteenBits) {
+  const auto pool = [](const std::string& dtype) {
+    return "%dy = input " + dtype + "[16,100,1,1]\n%x = input " + dtype +
+           "[16,100,4,8]\n%dx = _adaptive_avg_pool2d_backward(%dy, %x) : " +
+           dtype + "[16,100,4,8]\n";
+  };
+  constexpr double kElements = 1600 * 32;
+  EXPECT_DOUBLE_EQ(Us(pool("f32")),
+                   FillUs(kElements * 4) + SharedUs(kElements * 3.3));
+  // Two waves of blocks for each plane, whose window has 32 elements.
+  EXPECT_DOUBLE_EQ(Us(pool("bf16")),
+                   FillUs(kElements * 2) + 2 * 750 * 32 / test::kRoundClockMhz);
+}
+
+TEST_F(GradientTime, OfALinearInterpolationGoesFromImageToImage) {
+  const auto interpolation = [](const std::string& dtype) {
+    return KernelsOf(
+               "phase backward\n%dy = input " + dtype +
+               "[16,64,100]\n%x = input " + dtype +
+               "[16,64,50]\n%dx = upsample_linear1d_backward(%dy, %x) : " +
+               dtype + "[16,64,50]\n")
+        .back();
+  };
+  EXPECT_EQ(interpolation("f32").serial_steps, 16 * 64);
+  EXPECT_EQ(interpolation("f16").serial_steps, 8 * 16 * 64);
+  EXPECT_GE(TimeOf(interpolation("f32"), machine_).memory_us, 0.3 * 16 * 64);
+}
+
 }  // namespace
 }  // namespace foretell::cost

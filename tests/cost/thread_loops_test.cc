@@ -128,6 +128,17 @@ TEST_F(ThreadLoops, OfALongSoftmaxFollowTheRuntimesBlocks) {
   EXPECT_DOUBLE_EQ(LoopOf(softmax) / LoopUs(kernel, machine_, 0), 16);
 }
 
+// 64 lanes take twice as long over each element.
+TEST_F(ThreadLoops, OfASoftmaxOfShortRowsShareAWarp) {
+  const auto softmax = [](const std::string& shape) {
+    return Op("softmax(%x) {dim=1}", shape, shape);
+  };
+  EXPECT_DOUBLE_EQ(CyclesOf(softmax("1000000,2")) * 100,
+                   1e6 * (15.0 / 16 + 2 * 0.66));
+  EXPECT_DOUBLE_EQ(CyclesOf(softmax("1000000,32")) * 100,
+                   1e6 * (15 + 32 * 0.66));
+}
+
 TEST_F(ThreadLoops, OfAScanFollowPyTorchsBlocks) {
   const auto scan = [](const std::string& shape, const std::string& dim) {
     return Op("cumsum(%x) {dim=" + dim + "}", shape, shape);

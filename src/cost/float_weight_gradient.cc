@@ -1,0 +1,83 @@
+#include "src/cost/float_weight_gradient.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "src/cost/padded.h"
+#include "src/cost/padded_convolution.h"
+#include "src/cost/roofline.h"
+#include "src/cost/tensor_convolution.h"
+
+// The gradient of the weight of a convolution of volumes on FP32 lanes sums
+// over all results, and none of cuDNN's kernels for it divides that sum, so
+// that few channels leave an H100 idle:
+//
+//   tiles    sm80_xmma_wgrad_…_ffma_…_tilesize32x32x8: a block for 32 x 32
+//            channels of an element of the window, groups one after the other
+//   direct   wgrad2d_grouped_direct_kernel: a thread block for an element of
+//            the weight
+//   engine   convolveNd_wgrad_engine, for many images whose channels come in
+//            fours: padded to 32
+//
+// Of the first two cuDNN is assumed to find the faster one. Cycles are fitted
+// to an H100's operators (kinds.jsonl.gz, drawn.jsonl.gz).
+
+namespace foretell::cost {
+namespace {
+
+/// For each element of the sum: of a tile alone, of one of many that share a
+/// multiprocessor; of direct blocks.
+constexpr double kWeightTile = 32;
+constexpr double kTileCycles = 48, kSharedTileCycles = 14;
+constexpr double kDirectWeightCycles = 22, kSharedDirectWeightCycles = 1;
+/// Of a multiply-accumulate with padded channels.
+constexpr double kEngineWeightCycles = 0.026;
+constexpr double kManyImages = 16;
+
+double EngineWeightCycles(const Kernel& kernel, double taps, double sms) {
+  return Real(kernel.batch) * Real(kernel.k) * taps *
+         PaddedTo(Real(kernel.m), kWeightTile) *
+         PaddedTo(Real(kernel.n) / taps, kWeightTile) * kEngineWeightCycles /
+         sms;
+}
+
+double TiledWeightCycles(const Kernel& kernel, double taps, double sms) {
+  const double blocks = taps * std::ceil(Real(kernel.m) / kWeightTile) *
+                        std::ceil(Real(kernel.n) / taps / kWeightTile);
+  return Real(kernel.batch) * Real(kernel.k) *
+         std::max(kTileCycles, kSharedTileCycles * std::ceil(blocks / sms));
+}
+
+double DirectWeightCycles(const Kernel& kernel, double sms) {
+  const double weights = Real(kernel.batch) * Real(kernel.m) * Real(kernel.n);
+  return Real(kernel.k) * std::max(kDirectWeightCycles,
+                                   kSharedDirectWeightCycles * weights / sms);
+}
+
+bool HasEngine(const Kernel& kernel) {
+  const bool is_transposed =
+      kernel.kernel_class == KernelClass::kTransposedConvolution;
+  return !is_transposed && HasVectors(kernel) &&
+         Real(kernel.k) > kManyImages * Real(kernel.positions);
+}
+
+}  // namespace
+
+bool HasFloatWeightKernels(const Kernel& kernel, const Machine& machine) {
+  return kernel.pass == ProductPass::kWeightGradient && kernel.volume &&
+         kernel.element_bytes_in == kFloatElementBytes &&
+         HasNewCudnn(kernel, machine);
+}
+
+double FloatWeightGradientUs(const Kernel& kernel, const Machine& machine) {
+  const double taps = Real(std::max<std::int64_t>(1, kernel.taps));
+  const double sms = machine.sms;
+  const double cycles = HasEngine(kernel)
+                            ? EngineWeightCycles(kernel, taps, sms)
+                            : std::min(TiledWeightCycles(kernel, taps, sms),
+                                       DirectWeightCycles(kernel, sms));
+  return cycles / machine.CyclesPerUs();
+}
+
+}  // namespace foretell::cost
