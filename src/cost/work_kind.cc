@@ -9,6 +9,7 @@
 
 namespace foretell {
 namespace cost {
+
 WorkKind WorkKindOf(const Kernel& kernel) {
   switch (kernel.kernel_class) {
     case KernelClass::kGroupedConvolution:
