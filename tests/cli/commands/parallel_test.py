@@ -118,12 +118,12 @@ class Parallel(unittest.TestCase):
     def test_refuses_what_cannot_be_shared(self):
         for flags, text in (
                 (("--parallel", "tp:4"), "tp:4: none of 1 layer can be shared"),
-                (("--parallel", "xp:4"), "--parallel 'xp:4': expected ddp:N"),
+                (("--parallel", "xp:4"), "--parallel 'xp:4': expected a plan of ddp"),
                 (("--parallel", "ep:4"), "ep:4: experts are shared of networks"),
                 (("--parallel", "cp:4"), "cp:4: no input is [batch, tokens]"),
                 (("--parallel", "pp:2", "--accumulate", "2"), "pp:2: gradients"),
                 (("--parallel", "pp:64"), "expected at least 64 stages"),
-                (("--parallel", "ddp:1"), "--parallel 'ddp:1': expected ddp:N"),
+                (("--parallel", "ddp:1"), "--parallel 'ddp:1': expected a number of GPUs"),
                 (("--parallel", "fsdp:2", "--torch", "1.13"), "fsdp:2: gradients"),
                 (("--parallel", "fsdp:2,blocks=no.*"), "no block 'no.*'"),
                 (("--parallel", "ddp:2", "--mode", "inference"),
