@@ -107,6 +107,15 @@ class Parallel(unittest.TestCase):
         self.assertGreater(shared["latency"]["ms"],
                            max(stage["busy_ms"] for stage in parallel["stages"]))
 
+    def test_stages_keep_the_masks_that_they_compute_again(self):
+        for plan in ("pp:2", "pp:2+zero2:2"):
+            with self.subTest(plan=plan):
+                outcome = run("predict", "zoo:gpt2?depth=4", "--batch", "2",
+                              "--seq-len", "64", "--mode", "training", "--optimizer",
+                              "sgd", "--recompute", "auto", "--parallel", plan,
+                              "--device", "a100-sxm4-40gb")
+                self.assertEqual(outcome.returncode, OK, outcome.stderr)
+
     def test_a_slow_link_makes_the_step_longer(self):
         fast = self.result("--parallel", "ddp:8")
         slow = self.result("--parallel", "ddp:8", "--link", "1")
