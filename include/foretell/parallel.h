@@ -97,9 +97,9 @@ struct ParallelSpec {
   /// kExpert: tokens for the experts of this GPU, in percent of an equal share.
   int imbalance = 100;
   /// kTensor, kPipeline and kContext: the GPUs are one of `copies` such groups,
-  /// each with a batch of its own; kDdp, and for kTensor and kContext kZero2,
-  /// kFsdp and kFsdp1, to which their options then apply. kOneGpu: there is one
-  /// group.
+  /// each with a batch of its own; kDdp, kZero2, kFsdp and, except for
+  /// kPipeline, kFsdp1, to which their options then apply. For kTensor also
+  /// kPipeline, whose stages are such groups. kOneGpu: there is one group.
   ParallelKind data = ParallelKind::kOneGpu;
   int copies = 1;  ///< At least 2 unless `data` is kOneGpu or for kContext.
 

@@ -3,18 +3,9 @@
 #include <algorithm>
 
 #include "src/graph/attributes.h"
+#include "src/graph/parallel_plan.h"
 
 namespace foretell {
-namespace {
-
-/// Whether the GPUs are some of those among which another plan shares
-/// gradients, if there is one.
-bool IsWithinOthers(const CollectiveGroup& group) {
-  return group.plan.starts_with("cp:") || group.plan.starts_with("ep:");
-}
-
-}  // namespace
-
 bool IsOfHost(const Node& node) {
   return node.target == kToHost || node.target == kFromHost ||
          node.target == kStepOnHost || node.target == kRunOnHost;
@@ -40,8 +31,7 @@ std::vector<CollectiveGroup> GroupsOf(const OperatorGraph& graph) {
     groups.push_back({.plan = std::string(one->plan), .gpus = one->plan_gpus});
   }
   std::ranges::stable_partition(groups, [](const CollectiveGroup& one) {
-    return one.plan.starts_with("tp:") || one.plan.starts_with("pp:") ||
-           IsWithinOthers(one);
+    return TraitsOf(one.plan).shares_batch;
   });
   return groups;
 }
@@ -49,7 +39,8 @@ std::vector<CollectiveGroup> GroupsOf(const OperatorGraph& graph) {
 std::int64_t GpusOf(const std::vector<CollectiveGroup>& groups) {
   std::int64_t gpus = 1;
   for (const CollectiveGroup& one : groups) {
-    if (groups.size() == 1 || !IsWithinOthers(one)) gpus *= one.gpus;
+    const bool is_counted = TraitsOf(one.plan).averages_gradients;
+    if (groups.size() == 1 || !is_counted) gpus *= one.gpus;
   }
   return gpus;
 }

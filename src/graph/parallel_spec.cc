@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "foretell/parallel.h"
 #include "src/core/failure.h"
 #include "src/core/parse_number.h"
+#include "src/core/text.h"
+#include "src/graph/parallel_plan.h"
 
 namespace foretell {
 namespace {
@@ -23,15 +27,44 @@ struct ParallelName {
   ParallelKind kind;
   std::string_view name;
   bool has_replicas = false;  ///< "2x4" GPUs.
+  PlanTraits traits = {};
 };
 
 constexpr ParallelName kParallelNames[] = {
-    {ParallelKind::kDdp, "ddp"},           {ParallelKind::kZero1, "zero1"},
-    {ParallelKind::kZero2, "zero2"},       {ParallelKind::kFsdp, "fsdp"},
-    {ParallelKind::kFsdp1, "fsdp1"},       {ParallelKind::kFsdp, "hsdp", true},
-    {ParallelKind::kFsdp1, "hsdp1", true}, {ParallelKind::kTensor, "tp"},
-    {ParallelKind::kPipeline, "pp"},       {ParallelKind::kContext, "cp"},
-    {ParallelKind::kExpert, "ep"}};
+    {ParallelKind::kDdp, "ddp"},
+    {ParallelKind::kZero1, "zero1"},
+    {ParallelKind::kZero2, "zero2"},
+    {ParallelKind::kFsdp, "fsdp"},
+    {ParallelKind::kFsdp1, "fsdp1"},
+    {ParallelKind::kFsdp, "hsdp", true},
+    {ParallelKind::kFsdp1, "hsdp1", true},
+    {.kind = ParallelKind::kTensor,
+     .name = "tp",
+     .traits = {.shares_batch = true, .is_functional = true}},
+    {.kind = ParallelKind::kPipeline,
+     .name = "pp",
+     .traits = {.shares_batch = true}},
+    {.kind = ParallelKind::kContext,
+     .name = "cp",
+     .traits = {.shares_batch = true,
+                .averages_gradients = true,
+                .is_functional = true}},
+    {.kind = ParallelKind::kExpert,
+     .name = "ep",
+     .traits = {.shares_batch = true,
+                .averages_gradients = true,
+                .is_functional = true}}};
+
+/// Plans of groups, and those by which groups may share a step.
+struct Combination {
+  ParallelKind model;
+  std::string_view data;  ///< Names, separated by commas.
+};
+
+constexpr Combination kCombinations[] = {
+    {ParallelKind::kTensor, "ddp, zero2, fsdp, fsdp1, hsdp, hsdp1, pp"},
+    {ParallelKind::kPipeline, "ddp, zero2, fsdp, hsdp, tp"},
+    {ParallelKind::kContext, "ddp, zero2, fsdp, fsdp1, hsdp, hsdp1"}};
 
 bool HasBuckets(ParallelKind kind) {
   return kind == ParallelKind::kDdp || kind == ParallelKind::kZero1;
@@ -39,7 +72,7 @@ bool HasBuckets(ParallelKind kind) {
 
 bool SharesFeatures(ParallelKind kind) { return kind == ParallelKind::kTensor; }
 
-bool HasStages(ParallelKind kind) { return kind == ParallelKind::kPipeline; }
+bool IsPipeline(ParallelKind kind) { return kind == ParallelKind::kPipeline; }
 
 bool HasRings(ParallelKind kind) { return kind == ParallelKind::kContext; }
 
@@ -148,29 +181,21 @@ struct ParallelValue {
   bool (*has)(ParallelKind kind);
   bool (*read)(std::string_view text, ParallelSpec& spec);
   std::string (*text)(const ParallelSpec& spec);  ///< Empty by default.
+  std::string_view values;                        ///< For messages.
 };
 
 constexpr ParallelValue kParallelValues[] = {
-    {"reduce=", &IsFsdp, &ReadReduce, &ReduceText},
+    {"reduce=", &IsFsdp, &ReadReduce, &ReduceText, "fp32, bf16 or fp16"},
     {"blocks=", &HasBlocks, &ReadPath<&ParallelSpec::blocks>,
-     &PathText<&ParallelSpec::blocks>},
-    {"schedule=", &HasStages, &ReadSchedule, &ScheduleText},
-    {"microbatches=", &HasStages, &ReadMicroBatches, &MicroBatchesText},
-    {"split=", &HasStages, &ReadPath<&ParallelSpec::split>,
-     &PathText<&ParallelSpec::split>},
-    {"imbalance=", &HasExperts, &ReadImbalance, &ImbalanceText}};
-
-/// Whether `word` is an option of the spec's kind, which it then has.
-bool ReadOption(std::string_view word, ParallelSpec& spec) {
-  for (const ParallelSwitch& row : kParallelSwitches) {
-    if (word == row.name) return spec.*row.field = row.has(spec.kind);
-  }
-  for (const ParallelValue& row : kParallelValues) {
-    if (!word.starts_with(row.name)) continue;
-    return row.has(spec.kind) && row.read(word.substr(row.name.size()), spec);
-  }
-  return false;
-}
+     &PathText<&ParallelSpec::blocks>, "a path of modules"},
+    {"schedule=", &IsPipeline, &ReadSchedule, &ScheduleText,
+     "1f1b, gpipe or interleaved:N with 2 to 64 stages on each GPU"},
+    {"microbatches=", &IsPipeline, &ReadMicroBatches, &MicroBatchesText,
+     "1 to 1024"},
+    {"split=", &IsPipeline, &ReadPath<&ParallelSpec::split>,
+     &PathText<&ParallelSpec::split>, "paths of modules with ':' between"},
+    {"imbalance=", &HasExperts, &ReadImbalance, &ImbalanceText,
+     "at least 100 percent"}};
 
 std::string OptionsText(const ParallelSpec& spec) {
   std::string text;
@@ -206,29 +231,123 @@ bool ReadGpus(std::string_view text, bool has_replicas, int least,
   return true;
 }
 
-std::optional<ParallelSpec> ReadSpec(std::string_view text, int least = 2) {
-  if (text.ends_with(',')) return {};
-  std::string_view head = CutWord(text, ',');
-  const auto* const row = std::ranges::find(kParallelNames, CutWord(head, ':'),
-                                            &ParallelName::name);
-  if (row == std::end(kParallelNames)) return {};
-  ParallelSpec spec{.kind = row->kind};
-  if (!ReadGpus(head, row->has_replicas, least, spec)) return {};
-  while (!text.empty()) {
-    if (!ReadOption(CutWord(text, ','), spec)) return {};
-  }
-  return spec;
+std::string PlanNames() {
+  std::vector<std::string> names;
+  for (const ParallelName& row : kParallelNames) names.emplace_back(row.name);
+  return Joined(names);
 }
 
-/// Whether groups under `model` can share a step by `data`.
-bool Combine(const ParallelSpec& model, const ParallelSpec& data) {
-  if (data.kind == ParallelKind::kDdp) {
-    return model.kind == ParallelKind::kTensor || HasStages(model.kind) ||
-           HasRings(model.kind);
+/// "vocabulary, sp" of kTensor.
+std::string OptionsOf(ParallelKind kind) {
+  std::vector<std::string> names;
+  for (const ParallelSwitch& row : kParallelSwitches) {
+    if (row.has(kind)) names.emplace_back(row.name);
   }
-  const bool shares_parts =
-      model.kind == ParallelKind::kTensor && !model.vocabulary;
-  return HasBlocks(data.kind) && (shares_parts || HasRings(model.kind));
+  for (const ParallelValue& row : kParallelValues) {
+    if (row.has(kind)) names.push_back(fmt::format("{}...", row.name));
+  }
+  return Joined(names);
+}
+
+/// A plan that is not combined. Throws Error(kInvalidArgument).
+class PlanReader {
+ public:
+  /// `where` begins messages.
+  explicit PlanReader(std::string where) : where_(std::move(where)) {}
+
+  /// At least `least` GPUs in a group.
+  ParallelSpec Read(std::string_view text, int least = 2) {
+    const bool ends_early = text.ends_with(',');
+    std::string_view head = CutWord(text, ',');
+    const std::string plan(head);
+    const std::string_view name = CutWord(head, ':');
+    const auto* const row =
+        std::ranges::find(kParallelNames, name, &ParallelName::name);
+    if (row == std::end(kParallelNames)) {
+      throw InvalidArgument("{}: expected a plan of {}, got '{}'", where_,
+                            PlanNames(), name);
+    }
+    ParallelSpec spec{.kind = row->kind};
+    if (!ReadGpus(head, row->has_replicas, least, spec)) {
+      throw InvalidArgument(
+          "{}: expected a number of GPUs as in {}:{}, {} to {}, got '{}'",
+          where_, name, row->has_replicas ? "2x4" : "8", least, kMostGpus,
+          plan);
+    }
+    while (!text.empty()) ReadOption(CutWord(text, ','), name, spec);
+    if (ends_early) ReadOption("", name, spec);
+    return spec;
+  }
+
+ private:
+  void ReadOption(std::string_view word, std::string_view plan,
+                  ParallelSpec& spec) const {
+    for (const ParallelSwitch& row : kParallelSwitches) {
+      if (word == row.name && row.has(spec.kind)) {
+        spec.*row.field = true;
+        return;
+      }
+    }
+    for (const ParallelValue& row : kParallelValues) {
+      if (!word.starts_with(row.name) || !row.has(spec.kind)) continue;
+      const std::string_view value = word.substr(row.name.size());
+      if (row.read(value, spec)) return;
+      throw InvalidArgument("{}: expected {}{}, got '{}'", where_, row.name,
+                            row.values, value);
+    }
+    throw InvalidArgument("{}: expected an option of {} ({}), got '{}'", where_,
+                          plan, OptionsOf(spec.kind), word);
+  }
+
+  std::string where_;
+};
+
+std::string_view NameOf(const ParallelSpec& spec) {
+  const bool has_replicas = spec.replicas > 1;
+  for (const ParallelName& row : kParallelNames) {
+    if (row.kind == spec.kind && row.has_replicas == has_replicas) {
+      return row.name;
+    }
+  }
+  return "";
+}
+
+/// Throws unless groups under `model` can share a step by `data`.
+void RequireCombine(const std::string& where, const ParallelSpec& model,
+                    const ParallelSpec& data) {
+  const auto* const row =
+      std::ranges::find(kCombinations, model.kind, &Combination::model);
+  if (row == std::end(kCombinations)) {
+    throw InvalidArgument(
+        "{}: expected tp, pp or cp before '+', whose groups share a step by "
+        "the plan after it, got {}",
+        where, NameOf(model));
+  }
+  const std::string listed = fmt::format(" {},", row->data);
+  if (listed.find(fmt::format(" {},", NameOf(data))) == std::string::npos) {
+    throw InvalidArgument("{}: expected one of {} after {}, got {}", where,
+                          row->data, NameOf(model), NameOf(data));
+  }
+  if (model.vocabulary && data.kind != ParallelKind::kDdp) {
+    throw InvalidArgument("{}: expected ddp with a shared vocabulary, got {}",
+                          where, NameOf(data));
+  }
+  if (model.stages_per_gpu > 1 && HasBlocks(data.kind)) {
+    throw InvalidArgument(
+        "{}: expected one stage on each GPU with sharded parameters, got "
+        "schedule=interleaved:{}",
+        where, model.stages_per_gpu);
+  }
+  if (IsPipeline(model.kind) && (data.reduce || data.float_shards)) {
+    throw InvalidArgument(
+        "{}: expected neither fp32-shards nor reduce with a pipeline", where);
+  }
+  if (IsPipeline(model.kind) && data.no_sync) {
+    throw InvalidArgument(
+        "{}: expected no no-sync with a pipeline, which exchanges gradients "
+        "with the last micro-batch anyway",
+        where);
+  }
 }
 
 /// The options of plans by which groups share a step.
@@ -244,19 +363,32 @@ void CopyDataOptions(const ParallelSpec& from, ParallelSpec& to) {
   to.no_sync = from.no_sync;
 }
 
+void CopyStageOptions(const ParallelSpec& from, ParallelSpec& to) {
+  to.schedule = from.schedule;
+  to.stages_per_gpu = from.stages_per_gpu;
+  to.micro_batches = from.micro_batches;
+  to.split = from.split;
+}
+
 /// One plan, or one of a group and one of groups with a plus between them.
-std::optional<ParallelSpec> ReadPlans(std::string_view text) {
+ParallelSpec ReadPlans(const std::string& where, std::string_view text) {
   const std::size_t plus = text.find('+');
-  std::optional<ParallelSpec> spec = ReadSpec(text.substr(0, plus));
-  if (!spec || plus == std::string_view::npos) return spec;
+  PlanReader reader(where);
+  ParallelSpec spec = reader.Read(text.substr(0, plus));
+  if (plus == std::string_view::npos) return spec;
+  const std::string_view rest = text.substr(plus + 1);
+  if (rest.find('+') != std::string_view::npos) {
+    throw InvalidArgument("{}: expected at most two plans", where);
+  }
   // GPUs that share sequences shard parameters among themselves, too.
-  const int least = HasRings(spec->kind) ? 1 : 2;
-  const std::optional<ParallelSpec> data =
-      ReadSpec(text.substr(plus + 1), least);
-  if (!data || !Combine(*spec, *data)) return {};
-  spec->data = data->kind;
-  spec->copies = data->gpus;
-  CopyDataOptions(*data, *spec);
+  ParallelSpec data = reader.Read(rest, HasRings(spec.kind) ? 1 : 2);
+  RequireCombine(where, spec, data);
+  // Stages of groups that share layers, in either order.
+  if (SharesFeatures(data.kind)) std::swap(spec, data);
+  spec.data = data.kind;
+  spec.copies = data.gpus;
+  CopyDataOptions(data, spec);
+  if (IsPipeline(data.kind)) CopyStageOptions(data, spec);
   return spec;
 }
 
@@ -268,6 +400,7 @@ ParallelSpec ModelPart(const ParallelSpec& spec) {
   part.data = ParallelKind::kOneGpu;
   part.copies = 1;
   CopyDataOptions({}, part);
+  if (IsPipeline(spec.data)) CopyStageOptions({}, part);
   return part;
 }
 
@@ -277,6 +410,7 @@ ParallelSpec DataPart(const ParallelSpec& spec) {
   ParallelSpec part{.kind = spec.data, .gpus = spec.copies * group};
   part.batch_group = group;
   CopyDataOptions(spec, part);
+  if (IsPipeline(spec.data)) CopyStageOptions(spec, part);
   return part;
 }
 
@@ -284,9 +418,20 @@ bool ShardsParameters(const ParallelSpec& spec) {
   return HasBlocks(spec.kind) || HasBlocks(spec.data);
 }
 
+bool HasStages(const ParallelSpec& spec) {
+  return IsPipeline(spec.kind) || IsPipeline(spec.data);
+}
+
 int MicroBatchesOf(const ParallelSpec& spec) {
-  if (spec.kind != ParallelKind::kPipeline) return 1;
-  return spec.micro_batches > 0 ? spec.micro_batches : spec.gpus;
+  if (!HasStages(spec)) return 1;
+  if (spec.micro_batches > 0) return spec.micro_batches;
+  return IsPipeline(spec.kind) ? spec.gpus : spec.copies;
+}
+
+PlanTraits TraitsOf(std::string_view plan) {
+  const auto* const row = std::ranges::find(
+      kParallelNames, plan.substr(0, plan.find(':')), &ParallelName::name);
+  return row == std::end(kParallelNames) ? PlanTraits{} : row->traits;
 }
 
 bool SharesSequences(const ParallelSpec& spec) { return HasRings(spec.kind); }
@@ -305,34 +450,14 @@ std::string ToString(const ParallelSpec& spec) {
     return fmt::format("{}+{}", ToString(ModelPart(spec)),
                        ToString(DataPart(spec)));
   }
-  const bool has_replicas = spec.replicas > 1;
-  std::string text;
-  for (const ParallelName& row : kParallelNames) {
-    if (row.kind == spec.kind && row.has_replicas == has_replicas) {
-      text = fmt::format("{}:", row.name);
-    }
-  }
-  if (has_replicas) text += fmt::format("{}x", spec.replicas);
+  std::string text = fmt::format("{}:", NameOf(spec));
+  if (spec.replicas > 1) text += fmt::format("{}x", spec.replicas);
   return text + fmt::format("{}", ShardGroup(spec) / spec.batch_group) +
          OptionsText(spec);
 }
 
 ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
-  if (std::optional<ParallelSpec> spec = ReadPlans(text))
-    return *std::move(spec);
-  throw InvalidArgument(
-      "{} '{}': expected ddp:N, zero1:N, zero2:N, fsdp:N, fsdp1:N, hsdp:MxN, "
-      "hsdp1:MxN, tp:N, pp:N, cp:N or ep:N with 2 to {} GPUs; optionally, ddp "
-      "and zero1 with ',bucket-view', tp with ',vocabulary' and ',sp', cp with "
-      "',all-to-all' and ',unbalanced', ep with ',imbalance=PERCENT' from 100, "
-      "zero2, fsdp, "
-      "fsdp1, hsdp and hsdp1 with ',blocks=PATH' and ',no-sync', all of these "
-      "but zero2 with ',fp32-shards', ',cpu-offload' and ',reduce=fp32', bf16 "
-      "or fp16, fsdp1 and hsdp1 with ',reentrant' and ',orig-params', pp with "
-      "',schedule={}|{}|{}2', ',microbatches=8' and ',split=PATH:PATH'; then, "
-      "tp, pp and cp with '+ddp:N', tp and cp with '+' and a plan that has "
-      "blocks",
-      flag, text, kMostGpus, k1F1B, kGpipe, kInterleaved);
+  return ReadPlans(fmt::format("{} '{}'", flag, text), text);
 }
 
 }  // namespace foretell

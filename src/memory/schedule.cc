@@ -11,6 +11,7 @@
 
 #include "src/graph/attributes.h"
 #include "src/graph/collective.h"
+#include "src/graph/parallel_plan.h"
 #include "src/kernels/cublas.h"
 #include "src/memory/planned_schedule.h"
 #include "src/memory/workspace.h"
@@ -40,10 +41,6 @@ FirstProducts FirstProductsOf(const OperatorGraph& graph,
   }
   return first;
 }
-
-/// Plans that begin so run functional collectives, which allocate on the stream
-/// that computes.
-constexpr std::string_view kFunctionalPlans[] = {"tp:", "cp:", "ep:"};
 
 class ScheduleMaker {
  public:
@@ -207,11 +204,7 @@ Stream StreamOf(const Node& node) {
   if (name == kGatherStream) return Stream::kGather;
   if (name == kScatterStream) return Stream::kScatter;
   const std::optional<Collective> one = CollectiveOf(node);
-  const bool is_functional =
-      one && std::ranges::any_of(kFunctionalPlans, [&](std::string_view plan) {
-        return one->plan.starts_with(plan);
-      });
-  if (!one || is_functional) return Stream::kCompute;
+  if (!one || TraitsOf(one->plan).is_functional) return Stream::kCompute;
   if (one->target == kAllGather) return Stream::kGather;
   return one->target == kReduceScatter ? Stream::kScatter : Stream::kCompute;
 }

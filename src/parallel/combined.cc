@@ -3,16 +3,20 @@
 #include <string>
 #include <vector>
 
+#include "src/graph/parallel_plan.h"
 #include "src/parallel/data_parallel.h"
+#include "src/parallel/pipeline.h"
 #include "src/parallel/sharded.h"
 
 namespace foretell::parallel {
 
 OperatorGraph ShareData(OperatorGraph graph, const ParallelSpec& spec,
-                        std::span<const TrainedParameter> trained) {
+                        std::span<const TrainedParameter> trained,
+                        std::span<const NodeId> passes) {
   if (spec.data == ParallelKind::kOneGpu) return graph;
   const ParallelSpec data = DataPart(spec);
-  return ShardsParameters(data) ? ShardParameters(graph, data, trained)
+  if (HasStages(data)) return CutIntoStages(graph, data, trained);
+  return ShardsParameters(data) ? ShardStage(graph, data, trained, passes)
                                 : ShareBatches(graph, data, trained);
 }
 

@@ -6,8 +6,10 @@ namespace foretell::parallel {
 
 /// `graph`, which is one GPU's part under ModelPart(spec) and trains `trained`,
 /// as one of spec.copies copies with a batch each; itself if there is one.
+/// `passes`: of a pipeline's GPU, as ShardStage takes them.
 OperatorGraph ShareData(OperatorGraph graph, const ParallelSpec& spec,
-                        std::span<const TrainedParameter> trained);
+                        std::span<const TrainedParameter> trained,
+                        std::span<const NodeId> passes = {});
 
 /// Parallelize for kContext of a step that was traced with one GPU's tokens:
 /// gradients of all GPUs are averaged, or their parameters sharded, among the

@@ -58,7 +58,7 @@ class HeldSearch {
   void HoldGradients(const ShardedUnit& unit, NodeId reader,
                      std::multiset<std::int64_t> sizes) {
     std::set<StorageId> found;
-    for (NodeId id = unit.first_backward; id < reader; ++id) {
+    for (NodeId id = unit.FirstBackward(); id < reader; ++id) {
       for (const ValueId output : graph_.node(id).outputs) {
         const StorageId storage = graph_.value(output).storage;
         const StorageLife& life = lives_[IndexOf(storage)];
@@ -80,8 +80,8 @@ class HeldSearch {
     NodeId next = kNever;
     for (const ShardedUnit& other : units_) {
       const bool follows =
-          !other.path.empty() && other.first_backward > unit.last_backward;
-      if (follows) next = std::min(next, other.first_backward);
+          !other.path.empty() && other.FirstBackward() > unit.LastBackward();
+      if (follows) next = std::min(next, other.FirstBackward());
     }
     return next;
   }

@@ -50,6 +50,8 @@ class PipelineStep final : public StepRewriter {
   }
 
   const std::vector<PipelineAction>& actions() const { return actions_; }
+  /// The first node of each pass in the new graph.
+  const std::vector<NodeId>& begins() const { return begins_; }
 
  private:
   std::vector<NodeId> Order() const override { return lives_.order; }
@@ -109,6 +111,7 @@ class PipelineStep final : public StepRewriter {
       ++action_;
     }
     if (action_ < actions_.size() && lives_.begins[action_] == place_) {
+      begins_.push_back(builder().num_nodes());
       Receive(actions_[action_]);
     }
     for (const StorageId id : lives_.births_before[place_]) {
@@ -173,6 +176,7 @@ class PipelineStep final : public StepRewriter {
 
   const std::vector<PipelineAction> actions_;
   const PipelineLives lives_;
+  std::vector<NodeId> begins_;
   std::vector<const PipelineTransfer*> received_;
   std::vector<const PipelineTransfer*> sent_;
   std::size_t place_ = 0;   ///< In the order.
@@ -217,7 +221,8 @@ OperatorGraph CutIntoStages(const OperatorGraph& graph,
     const std::int64_t in_flight = MostInFlight(step.actions());
     OperatorGraph stage = step.Rewrite();
     gpus->push_back(
-        {.graph = ShareData(std::move(stage), plan, step.TrainedNow(trained)),
+        {.graph = ShareData(std::move(stage), plan, step.TrainedNow(trained),
+                            step.begins()),
          .blocks = BlocksOfGpu(cut, spec, gpu),
          .in_flight = in_flight});
   }

@@ -193,9 +193,22 @@ class StepCutter {
       meet(touching_[IndexOf(owner.storage)]);
     }
     for (const ValueId input : node.inputs) {
-      meet(touching_[IndexOf(graph_.value(input).storage)]);
+      meet(StagesHaving(graph_.value(input).storage));
     }
     return found;
+  }
+
+  /// Also those whose recomputation makes it without naming it, as the mask of
+  /// a dropout.
+  StageList StagesHaving(StorageId storage) const {
+    const StageList& touching = touching_[IndexOf(storage)];
+    const NodeId maker = cut_.maker_of[IndexOf(storage)];
+    if (!touching.empty() || maker == kNone ||
+        graph_.node(maker).phase != Phase::kBackward) {
+      return touching;
+    }
+    const int stage = forward_.stage_of[IndexOf(maker)];
+    return stage == kNone ? touching : StageList{stage};
   }
 
   /// Nodes that move gradients into such sums alone.

@@ -6,6 +6,7 @@
 
 #include "foretell/error.h"
 #include "src/core/numbers.h"
+#include "src/parallel/pipeline_results.h"
 #include "src/parallel/step_rewriter.h"
 
 namespace foretell::parallel {
@@ -26,6 +27,7 @@ class LifeSearch {
         transfers_(transfers),
         gpu_(gpu),
         actions_(actions),
+        results_(FindResults(graph, cut)),
         place_of_(graph.nodes().size(), kNowhere),
         last_use_(graph.storages().size(), kNowhere),
         first_use_(graph.storages().size(), kNowhere) {
@@ -253,6 +255,12 @@ class LifeSearch {
       std::ptrdiff_t& until = sent_until[IndexOf(one.storage)];
       until = std::max(until, EndOfSent(one.made));
     }
+    for (const PipelineResult& one : results_) {
+      const std::ptrdiff_t place = place_of_[IndexOf(one.node)];
+      if (place == kNowhere) continue;
+      std::ptrdiff_t& until = sent_until[IndexOf(one.storage)];
+      until = std::max(until, EndOfResult(one));
+    }
     std::vector<NodeId> freed_at(graph_.storages().size(), kNone);
     std::vector<bool> is_freed(graph_.storages().size(), false);
     for (const MemoryEvent& event : graph_.events()) {
@@ -288,6 +296,31 @@ class LifeSearch {
     return action == kNowhere ? kNowhere : EndOf(action);
   }
 
+  /// A loss stays until the step returns, a result of the network until its
+  /// backward pass is over, and in schedules of one stage until the next one is
+  /// there, which replaces it in the loop's variable.
+  std::ptrdiff_t EndOfResult(const PipelineResult& one) const {
+    const std::ptrdiff_t end = EndOf(std::ssize(actions_) - 1);
+    if (one.is_loss) return end;
+    const int stage = StagesOf(spec_) - 1;
+    const std::ptrdiff_t backward = ActionAt({stage, one.micro_batch, true});
+    const std::ptrdiff_t next = ActionAt({stage, one.micro_batch + 1, false});
+    if (spec_.stages_per_gpu > 1) return EndOf(backward);
+    if (next == kNowhere) return end;
+    return std::max(EndOf(backward), EndOfNetwork(next));
+  }
+
+  /// The last node of a forward pass of the last stage before the loss.
+  std::ptrdiff_t EndOfNetwork(std::ptrdiff_t action) const {
+    std::ptrdiff_t end = kNowhere;
+    const int batch = actions_[static_cast<std::size_t>(action)].micro_batch;
+    for (const PipelineResult& one : results_) {
+      if (one.is_loss || one.micro_batch != batch) continue;
+      end = std::max(end, place_of_[IndexOf(one.node)]);
+    }
+    return end;
+  }
+
   std::ptrdiff_t EndOf(std::ptrdiff_t action) const {
     return static_cast<std::ptrdiff_t>(
                found_.begins[static_cast<std::size_t>(action) + 1]) -
@@ -321,6 +354,7 @@ class LifeSearch {
   const std::vector<PipelineTransfer>& transfers_;
   int gpu_;
   const std::vector<PipelineAction>& actions_;
+  const std::vector<PipelineResult> results_;
   std::vector<std::ptrdiff_t> place_of_;   ///< By node, in the order.
   std::vector<std::ptrdiff_t> last_use_;   ///< By storage, in the order.
   std::vector<std::ptrdiff_t> first_use_;  ///< Likewise.

@@ -7,7 +7,13 @@ namespace foretell::parallel {
 OperatorGraph ShardParameters(const OperatorGraph& graph,
                               const ParallelSpec& spec,
                               std::span<const TrainedParameter> trained) {
-  return ShardedStep(graph, spec, trained).Rewrite();
+  return ShardStage(graph, spec, trained, {});
+}
+
+OperatorGraph ShardStage(const OperatorGraph& graph, const ParallelSpec& spec,
+                         std::span<const TrainedParameter> trained,
+                         std::span<const NodeId> passes) {
+  return ShardedStep(graph, spec, trained, passes).Rewrite();
 }
 
 }  // namespace foretell::parallel

@@ -43,17 +43,25 @@
 //
 // kZero2 is reshard_after_forward=False: what the forward pass gathered stays.
 //
+// On a stage of a pipeline (stage.py of torch.distributed.pipelining, 2.13)
+// backward passes neither free parameters nor reduce gradients, which add up:
+// backward_maybe_with_nosync sets set_reshard_after_backward(False) and
+// set_requires_gradient_sync(False). perform_reduce_grad does both for all
+// units, the root first, after the last pass.
+//
 // Rows are split as torch.chunk does, so the first GPU, which is the one shown,
 // has most; what is gathered and scattered is padded to equal parts.
 
 namespace foretell::parallel {
 
 ShardedStep::ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
-                         std::span<const TrainedParameter> trained)
+                         std::span<const TrainedParameter> trained,
+                         std::span<const NodeId> passes)
     : StepRewriter(graph, spec),
+      passes_(passes),
       facts_(graph, trained),
       sizes_(graph, facts_, spec),
-      found_(FindUnits(graph, facts_, spec)),
+      found_(FindUnits(graph, facts_, spec, passes)),
       is_held_(graph.storages().size(), false),
       states_(found_.units.size()),
       shards_(facts_.parameters.size(), kNone),
@@ -129,12 +137,12 @@ void ShardedStep::Begin() {
 void ShardedStep::BeforeNode(NodeId id) {
   if (id == facts_.first_forward) BeginForward(0);
   for (std::size_t i = 1; i < states_.size(); ++i) {
-    if (found_.units[i].first_forward == id) BeginForward(i);
+    if (Has(found_.units[i].forwards, id, &NodeSpan::first)) BeginForward(i);
   }
-  if (id == found_.backward) BeginNetworkBackward();
+  if (std::ranges::count(found_.backwards, id) > 0) BeginNetworkBackward();
   HoldGradients(id);
   for (std::size_t i = 1; i < states_.size(); ++i) {
-    if (found_.units[i].first_backward == id) BeginBackward(i);
+    if (Has(found_.units[i].backwards, id, &NodeSpan::first)) BeginBackward(i);
   }
 }
 
@@ -167,11 +175,12 @@ void ShardedStep::AfterNode(NodeId id) {
   }
   for (std::size_t i = 1; i < states_.size(); ++i) {
     const ShardedUnit& unit = found_.units[i];
-    if (unit.last_forward == id) EndForward(i);
+    if (Has(unit.forwards, id, &NodeSpan::last)) EndForward(i);
     if (unit.last_again == id) EndRecomputation(i);
-    if (unit.last_backward == id && !unit.inputs.empty()) EndBackward(i);
+    const bool reports = passes_.empty() && !unit.inputs.empty();
+    if (reports && unit.LastBackward() == id) EndBackward(i);
   }
-  if (id == facts_.last_forward) FreeWaiting();
+  if (id == facts_.last_forward || EndsPass(id)) FreeWaiting();
   if (id == facts_.last_backward) EndAll();
 }
 
@@ -181,7 +190,7 @@ void ShardedStep::BeginForward(std::size_t i) {
   FreeWaiting();
   MakeWhole(i, Phase::kForward);
   if (!IsFlat()) waiting_ = i;
-  order_.push_back(i);
+  if (std::ranges::count(order_, i) == 0) order_.push_back(i);
 }
 
 void ShardedStep::EndForward(std::size_t i) {

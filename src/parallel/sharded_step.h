@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +20,8 @@ namespace foretell::parallel {
 class ShardedStep final : public StepRewriter {
  public:
   ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
-              std::span<const TrainedParameter> trained);
+              std::span<const TrainedParameter> trained,
+              std::span<const NodeId> passes);
 
  private:
   /// Current state of a unit.
@@ -46,6 +49,14 @@ class ShardedStep final : public StepRewriter {
   /// Of a node that allocates on another stream than the one that computes.
   static Attributes OnStream(std::string_view name) {
     return {{std::string(kStreamAttribute), std::string(name)}};
+  }
+  static bool Has(const std::vector<NodeSpan>& spans, NodeId id,
+                  NodeId NodeSpan::*end) {
+    return std::ranges::count(spans, id, end) > 0;
+  }
+  /// Whether the next node begins a pass of a pipeline.
+  bool EndsPass(NodeId id) const {
+    return std::ranges::binary_search(passes_, id + 1);
   }
   bool HasParameters(std::size_t unit) const {
     return !found_.units[unit].parameters.empty();
@@ -124,6 +135,7 @@ class ShardedStep final : public StepRewriter {
   void StepOnHost();
   /// @}
 
+  std::span<const NodeId> passes_;  ///< First nodes, of a pipeline's GPU.
   StepFacts facts_;
   ShardSizes sizes_;
   ShardedUnits found_;

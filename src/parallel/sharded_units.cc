@@ -19,10 +19,12 @@ constexpr UnitIndex kRoot = 0;
 class UnitSearch {
  public:
   UnitSearch(const OperatorGraph& graph, const StepFacts& facts,
-             const BlockOf& block_of, const ParallelSpec& spec)
+             const BlockOf& block_of, const ParallelSpec& spec,
+             std::span<const NodeId> passes)
       : graph_(graph),
         facts_(facts),
         block_of_(block_of),
+        passes_(passes),
         reentrant_(spec.reentrant),
         unit_of_node_(graph.nodes().size(), kRoot),
         unit_of_parameter_(facts.parameters.size(), kNone) {}
@@ -70,8 +72,21 @@ class UnitSearch {
     unit_of_node_[IndexOf(id)] = place->second;
     ShardedUnit& unit = Unit(place->second);
     if (node.phase != Phase::kForward) return;
-    if (unit.first_forward == kNone) unit.first_forward = id;
-    unit.last_forward = id;
+    Extend(unit.forwards, id);
+  }
+
+  /// Whether the node is of another pass than `before`.
+  bool IsOfLaterPass(NodeId before, NodeId id) const {
+    const auto begin = std::ranges::upper_bound(passes_, before);
+    return begin != passes_.end() && *begin <= id;
+  }
+
+  /// The node is of the last span, or begins that of a further pass.
+  void Extend(std::vector<NodeSpan>& spans, NodeId id) const {
+    if (spans.empty() || IsOfLaterPass(spans.back().last, id)) {
+      spans.push_back({.first = id});
+    }
+    spans.back().last = id;
   }
 
   void AssignParameters() {
@@ -144,16 +159,20 @@ class UnitSearch {
     for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
       const Node& node = graph_.node(id);
       if (node.phase != Phase::kBackward) continue;
-      if (returns_loss && found_.backward == kNone) found_.backward = id;
       const UnitIndex again = unit_of_node_[IndexOf(id)];
       const UnitIndex index = again != kRoot ? again : BackwardUnitOf(node);
+      if (returns_loss || index != kNone) BeginBackward(id);
       if (index == kNone) continue;
-      if (found_.backward == kNone) found_.backward = id;
       ShardedUnit& unit = Unit(index);
-      if (unit.first_backward == kNone) unit.first_backward = id;
-      unit.last_backward = id;
+      Extend(unit.backwards, id);
       if (again != kRoot) unit.last_again = id;
     }
+  }
+
+  void BeginBackward(NodeId id) {
+    std::vector<NodeId>& begins = found_.backwards;
+    if (begins.empty() || IsOfLaterPass(begins.back(), id))
+      begins.push_back(id);
   }
 
   /// Values that depend on anything that is trained, and units that read one.
@@ -194,6 +213,7 @@ class UnitSearch {
   const OperatorGraph& graph_;
   const StepFacts& facts_;
   const BlockOf& block_of_;
+  const std::span<const NodeId> passes_;
   const bool reentrant_;
   std::vector<UnitIndex> unit_of_node_;
   std::vector<UnitIndex> unit_of_parameter_;
@@ -204,10 +224,11 @@ class UnitSearch {
 }  // namespace
 
 ShardedUnits FindUnits(const OperatorGraph& graph, const StepFacts& facts,
-                       const ParallelSpec& spec) {
+                       const ParallelSpec& spec,
+                       std::span<const NodeId> passes) {
   const BlockOf block_of =
       spec.blocks.empty() ? BlocksOfNumber(0) : BlocksOfPath(spec.blocks);
-  ShardedUnits found = UnitSearch(graph, facts, block_of, spec).Run();
+  ShardedUnits found = UnitSearch(graph, facts, block_of, spec, passes).Run();
   if (!spec.blocks.empty() && found.units.size() == 1) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: no block '{}' has a parameter", ToString(spec),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,15 +10,20 @@
 
 namespace foretell::parallel {
 
+/// Nodes from `first` to `last`, both included.
+struct NodeSpan {
+  NodeId first = kNone;
+  NodeId last = kNone;
+};
+
 /// Modules whose parameters are gathered together: fully_shard's groups.
 struct ShardedUnit {
   std::string
       path;  ///< Empty for the root, which has the parameters outside blocks.
   std::vector<ParameterIndex> parameters;
-  NodeId first_forward = kNone;
-  NodeId last_forward = kNone;
-  NodeId first_backward = kNone;
-  NodeId last_backward = kNone;
+  /// In each pass: one of a step, several of a pipeline.
+  std::vector<NodeSpan> forwards;
+  std::vector<NodeSpan> backwards;
   NodeId last_again = kNone;  ///< The last node that is computed again.
   /// Storages from other units that have gradients: if there are any, autograd
   /// reports the end of the unit's backward pass.
@@ -25,19 +31,28 @@ struct ShardedUnit {
 
   /// For labels: the path, or "root".
   std::string Name() const { return path.empty() ? "root" : path; }
+  NodeId FirstBackward() const {
+    return backwards.empty() ? kNone : backwards.front().first;
+  }
+  NodeId LastBackward() const {
+    return backwards.empty() ? kNone : backwards.back().last;
+  }
 };
 
 /// The units of a step: the root first, then blocks with parameters in the
-/// order of their forward passes. `backward` is the first node of the network's
-/// own backward pass: that of the loss if the network returns it.
+/// order of their forward passes.
 struct ShardedUnits {
   std::vector<ShardedUnit> units;
-  NodeId backward = kNone;
+  /// The first node of each of the network's own backward passes: that of the
+  /// loss if the network returns it.
+  std::vector<NodeId> backwards;
 };
 
 /// Blocks are those of `spec`; a parameter that two of them read is the root's.
-/// Throws Error(kInvalidArgument) for blocks without an operator.
+/// `passes`: the first node of each pass of a pipeline's GPU; empty for other
+/// steps. Throws Error(kInvalidArgument) for blocks without an operator.
 ShardedUnits FindUnits(const OperatorGraph& graph, const StepFacts& facts,
-                       const ParallelSpec& spec);
+                       const ParallelSpec& spec,
+                       std::span<const NodeId> passes);
 
 }  // namespace foretell::parallel

@@ -147,6 +147,7 @@ StepFacts::StepFacts(const OperatorGraph& graph,
   for (const ValueId output : graph.outputs()) {
     last_forward = std::max(last_forward, graph.value(output).producer);
   }
+  if (last_forward == kNone) last_forward = LastOfPhase(graph, Phase::kForward);
 }
 
 std::vector<ParameterIndex> StepFacts::TrainedOf(

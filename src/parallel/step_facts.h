@@ -35,7 +35,8 @@ struct StepFacts {
   /// or temporary it is.
   std::vector<ParameterIndex> owner;
   NodeId first_forward = kNone;
-  /// The last node of the network itself: the loss follows.
+  /// The last node of the network itself: the loss follows, unless the graph
+  /// has no results, as most stages of a pipeline.
   NodeId last_forward = kNone;
   NodeId last_backward = kNone;
   NodeId last_optimizer = kNone;

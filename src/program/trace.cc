@@ -26,6 +26,7 @@
 #include "src/core/text.h"
 #include "src/core/units.h"
 #include "src/graph/collective.h"
+#include "src/graph/parallel_plan.h"
 #include "src/graph/recompute_blocks.h"
 #include "src/graph/repeat_run.h"
 #include "src/parallel/accumulate_shards.h"
@@ -94,15 +95,15 @@ void RequireParallelFits(const TraceOptions& options) {
         "GPUs share",
         ToString(spec), ToString(loop.lora));
   }
-  if (!ShardsParameters(spec) && spec.kind != ParallelKind::kPipeline) return;
-  const bool adds_up = loop.accumulation > 1 && !ShardsParameters(spec);
+  if (!ShardsParameters(spec) && !HasStages(spec)) return;
+  const bool adds_up = loop.accumulation > 1 && HasStages(spec);
   if (adds_up || loop.late_zero_grad ||
       !DropsGradients(loop, options.run.torch)) {
     throw InvalidArgument(
         "{}: gradients that are {}filled with zeros (PyTorch's default before "
         "2.0) or kept during the forward pass are not modelled with {}",
         ToString(spec), adds_up ? "added up over batches, " : "",
-        ShardsParameters(spec) ? "sharded parameters" : "a pipeline");
+        HasStages(spec) ? "a pipeline" : "sharded parameters");
   }
 }
 
@@ -241,7 +242,7 @@ TracedStep SplitBatch(const std::vector<BoundInput>& inputs,
   TracedStep step{OwnTokens(inputs, options.loop.parallel), options,
                   BatchOf(inputs)};
   ParallelSpec& spec = step.options.loop.parallel;
-  if (spec.kind != ParallelKind::kPipeline) return step;
+  if (!HasStages(spec)) return step;
   const std::int64_t parts =
       std::clamp<std::int64_t>(step.batch, 1, MicroBatchesOf(spec));
   spec.micro_batches = static_cast<int>(parts);
@@ -447,7 +448,8 @@ class Tracer {
   }
 
   bool AccumulatesShards() const {
-    return ShardsParameters(options_.loop.parallel);
+    const ParallelSpec& spec = options_.loop.parallel;
+    return ShardsParameters(spec) && !HasStages(spec);
   }
   int TracedBatches() const {
     return AccumulatesShards()

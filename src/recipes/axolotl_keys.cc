@@ -63,7 +63,11 @@ constexpr KeyRow kAxolotlKeys[] = {
      "true= false=true"},
     {"fsdp_config.fsdp_reshard_after_forward", Setting::kGathered, Kind::kFlag,
      "true= false=true"},
-    {"dp_shard_size", Setting::kGpus, Kind::kCount},
+    {"dp_shard_size", Setting::kDataGpus, Kind::kCount},
+    {"tensor_parallel_size", Setting::kTensorGpus, Kind::kCount, "1="},
+    // By ring-flash-attn, which PyTorch's context_parallel stands for.
+    {"context_parallel_size", Setting::kContextGpus, Kind::kCount, "1="},
+    {"sequence_parallel_degree", Setting::kContextGpus, Kind::kCount, "1="},
     {"deepspeed", Setting::kEngine, Kind::kDeepSpeed},
 };
 
@@ -85,9 +89,7 @@ const Format kAxolotlFormat = {
         "peft_trainable_token_indices peft.loftq_config gptq relora* "
         "lisa_* galore_* qgalore_* optim_args optim_target_modules "
         "xformers_attention eager_attention fp32_norms liger_layer_norm "
-        "liger_rms_norm_gated context_parallel_size=1 "
-        "sequence_parallel_degree=1 tensor_parallel_size=1 "
-        "dp_replicate_size=1 neftune_noise_alpha "
+        "liger_rms_norm_gated dp_replicate_size=1 neftune_noise_alpha "
         "embeddings_skip_upcast quantize_moe_experts use_kernels "
         "auto_find_batch_size use_scattermoe use_sonicmoe "
         "experts_implementation expert_parallel_size "

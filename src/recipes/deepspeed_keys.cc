@@ -18,11 +18,21 @@ constexpr KeyRow kDeepSpeedKeys[] = {
     {"optimizer.type", Setting::kOptimizer, Kind::kText,
      "AdamW=adamw_torch_fused Adam=adam SGD=sgd Lion=lion_32bit "
      "Adagrad=adagrad auto= *=?"},
+    {"tensor_parallel.autotp_size", Setting::kTensorGpus, Kind::kCount,
+     "0= 1="},
     {"", Setting::kEngine, Kind::kText, "", "deepspeed"},
 };
 
 constexpr KeyRow kAccelerateKeys[] = {
     {"num_processes", Setting::kGpus, Kind::kCount},
+    {"parallelism_config.parallelism_config_dp_shard_size", Setting::kDataGpus,
+     Kind::kCount, "1="},
+    {"parallelism_config.parallelism_config_tp_size", Setting::kTensorGpus,
+     Kind::kCount, "1="},
+    {"parallelism_config.parallelism_config_cp_size", Setting::kContextGpus,
+     Kind::kCount, "1="},
+    {"parallelism_config.parallelism_config_cp_comm_strategy",
+     Setting::kRotation, Kind::kText, "allgather= alltoall=all-to-all"},
     {"distributed_type", Setting::kShard, Kind::kText,
      "NO= MULTI_GPU=ddp FSDP=fsdp DEEPSPEED= *=?"},
     {"mixed_precision", Setting::kAmp, Kind::kText,
@@ -56,7 +66,7 @@ const Format kDeepSpeedFormat = {
         "zero_optimization.offload_*.device zero_optimization.cpu_offload* "
         "zero_optimization.zero_hpz_partition_size=1 "
         "zero_optimization.zero_quantized_* zero_optimization.mics_* "
-        "activation_checkpointing tensor_parallel.autotp_size=1 pipeline "
+        "activation_checkpointing pipeline "
         "sparse_attention compression_training data_types fp8 torch_autocast "
         "compile sequence_parallel_size=1",
     .ignored =
@@ -74,7 +84,9 @@ const Format kAccelerateFormat = {
     .keys = kAccelerateKeys,
     .left_out =
         "fp8_config dynamo_config.dynamo_backend=NO "
-        "parallelism_config megatron_lm_config use_cpu "
+        "parallelism_config.parallelism_config_dp_replicate_size=1 "
+        "parallelism_config.parallelism_config_sp_size=1 "
+        "megatron_lm_config use_cpu "
         "fsdp_config.fsdp_min_num_params "
         "fsdp_config.fsdp_use_orig_params=true "
         "deepspeed_config.offload_*",
@@ -83,6 +95,7 @@ const Format kAccelerateFormat = {
         "main_process_* main_training_function num_machines rdzv_* "
         "same_network tpu_* enable_cpu_affinity gpu_ids mpirun_config "
         "command_file commands fsdp_config deepspeed_config "
+        "parallelism_config "
         "dynamo_config",
     .yields = true};
 

@@ -60,8 +60,12 @@ enum class Setting : std::uint8_t {
   kShardOffload,
   kGathered,   ///< Weights stay gathered from forward to backward pass.
   kSyncsEach,  ///< Gradients are exchanged after each of several batches.
-  kGpus,
-  kEngine,  ///< deepspeed.
+  kGpus,       ///< Of the whole run.
+  kDataGpus,   ///< Among which batches are shared: kGpus without those below.
+  kTensorGpus,
+  kContextGpus,
+  kRotation,  ///< all-to-all; unset: all keys and values at once.
+  kEngine,    ///< deepspeed.
 };
 
 /// How a key's value becomes text.

@@ -54,9 +54,9 @@ class FlagWriter {
  public:
   FlagWriter(const Settings& settings, std::optional<int> gpus)
       : settings_(settings),
-        gpus_(gpus.value_or(
-            settings.Has(Setting::kGpus) ? settings.Count(Setting::kGpus) : 1)),
-        knows_gpus_(gpus.has_value() || settings.Has(Setting::kGpus)) {}
+        copies_(CopiesOf(gpus)),
+        knows_gpus_(gpus.has_value() || settings.Has(Setting::kGpus) ||
+                    settings.Has(Setting::kDataGpus) || GroupGpus() > 1) {}
 
   Recipe Write() && {
     recipe_.model = settings_.Get(Setting::kModel);
@@ -77,6 +77,31 @@ class FlagWriter {
   }
 
  private:
+  int CountOr1(Setting setting) const {
+    return std::max(settings_.Count(setting), 1);
+  }
+  /// GPUs that share a batch.
+  int GroupGpus() const {
+    return CountOr1(Setting::kTensorGpus) * CountOr1(Setting::kContextGpus);
+  }
+
+  /// Batches that GPUs have at once, of `gpus` if that is given.
+  int CopiesOf(std::optional<int> gpus) const {
+    if (!gpus && settings_.Has(Setting::kDataGpus)) {
+      return settings_.Count(Setting::kDataGpus);
+    }
+    if (!gpus && !settings_.Has(Setting::kGpus)) return 1;
+    const int all = gpus.value_or(settings_.Count(Setting::kGpus));
+    const int group = GroupGpus();
+    if (all % group == 0) return all / group;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}, expected a multiple of {}, the GPUs that "
+                            "share a batch",
+                            gpus ? fmt::format("{} GPUs", all)
+                                 : settings_.Describe(Setting::kGpus),
+                            group));
+  }
+
   bool Is(Setting setting, std::string_view value) const {
     return settings_.Is(setting, value);
   }
@@ -121,13 +146,14 @@ class FlagWriter {
   /// The batch of all GPUs over `known`, the batch or the passes of each.
   std::string ShareOfBatch(std::int64_t known) const {
     const std::int64_t all = settings_.Count(Setting::kGlobalBatch);
-    const std::int64_t parts = known * gpus_;
+    const std::int64_t parts = known * copies_;
     if (all % parts == 0) return fmt::format("{}", all / parts);
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}, expected a multiple of {}, {} for each of {} "
-                            "GPUs",
-                            settings_.Describe(Setting::kGlobalBatch), parts,
-                            known, gpus_));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}, expected a multiple of {}, {} for each of {} "
+                    "{}",
+                    settings_.Describe(Setting::kGlobalBatch), parts, known,
+                    copies_, GroupGpus() > 1 ? "groups of GPUs" : "GPUs"));
   }
 
   void NoteOneGpu(Setting setting) {
@@ -163,7 +189,8 @@ class FlagWriter {
     if (adapts_ || Is(Setting::kMaster, "false")) return false;
     // accelerate's prepare_model holds shards of what is trained in FP32, and
     // DeepSpeed's optimizers a copy.
-    const bool is_sharded = settings_.Has(Setting::kShard) && gpus_ > 1 &&
+    const int sharing = copies_ * CountOr1(Setting::kContextGpus);
+    const bool is_sharded = settings_.Has(Setting::kShard) && sharing > 1 &&
                             !Is(Setting::kShard, "ddp");
     return IsOn(Setting::kMaster) || is_sharded || Is(Setting::kAmp, "fp16") ||
            Is(Setting::kEngine, "deepspeed");
@@ -277,8 +304,13 @@ class FlagWriter {
   }
 
   void AddParallel() {
+    const std::string group = GroupPlan();
     std::string kind = settings_.Get(Setting::kShard);
-    if (gpus_ < 2) {
+    // GPUs that share sequences shard parameters among themselves, too.
+    const bool shards_group =
+        group.starts_with("cp") && !kind.empty() && kind != "ddp";
+    if (copies_ < 2 && !shards_group) {
+      Add("--parallel", group);
       if (!knows_gpus_ && !kind.empty() && kind != "ddp" &&
           settings_.IsStated(Setting::kShard)) {
         NoteOneGpu(Setting::kShard);
@@ -296,9 +328,27 @@ class FlagWriter {
     }
     const bool is_offloaded =
         kind.starts_with("fsdp") && IsOn(Setting::kShardOffload);
-    Add("--parallel", fmt::format("{}:{}{}{}", kind, gpus_,
-                                  is_offloaded ? ",cpu-offload" : "",
-                                  HoldsGradients(kind) ? ",no-sync" : ""));
+    Add("--parallel",
+        fmt::format("{}{}{}:{}{}{}", group, group.empty() ? "" : "+", kind,
+                    copies_, is_offloaded ? ",cpu-offload" : "",
+                    HoldsGradients(kind) ? ",no-sync" : ""));
+  }
+
+  /// By which GPUs share a batch; empty: each has its own.
+  std::string GroupPlan() {
+    const int layers = CountOr1(Setting::kTensorGpus);
+    const int sequences = CountOr1(Setting::kContextGpus);
+    if (layers > 1 && sequences > 1) {
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("{}, and {}: shared layers and sequences are not "
+                              "modelled together",
+                              settings_.Describe(Setting::kTensorGpus),
+                              settings_.Describe(Setting::kContextGpus)));
+    }
+    if (layers > 1) return fmt::format("tp:{}", layers);
+    if (sequences < 2) return "";
+    const bool rotates = settings_.Has(Setting::kRotation);
+    return fmt::format("cp:{}{}", sequences, rotates ? ",all-to-all" : "");
   }
 
   /// accelerate's accumulate() runs all batches but the last in no_sync();
@@ -310,7 +360,7 @@ class FlagWriter {
   }
 
   const Settings& settings_;
-  int gpus_;
+  int copies_;  ///< Of one GPU, or of a group that shares a batch.
   bool knows_gpus_;
   bool adapts_ = false;
   bool accumulates_ = false;

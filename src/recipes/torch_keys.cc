@@ -104,8 +104,16 @@ constexpr KeyRow kTorchtitanKeys[] = {
     {"", Setting::kCheckpointing, Kind::kText, "", "false"},
     {"liger_kernel.enable_fused_linear_cross_entropy", Setting::kFusedLinear,
      Kind::kFlag},
-    {"parallelism.data_parallel_shard_degree", Setting::kGpus, Kind::kCount,
+    {"parallelism.data_parallel_shard_degree", Setting::kDataGpus, Kind::kCount,
      "-1= 1="},
+    {"parallelism.tensor_parallel_degree", Setting::kTensorGpus, Kind::kCount,
+     "1="},
+    {"parallelism.context_parallel_degree", Setting::kContextGpus, Kind::kCount,
+     "1="},
+    {"experimental.context_parallel_degree", Setting::kContextGpus,
+     Kind::kCount, "1="},
+    {"parallelism.context_parallel_rotate_method", Setting::kRotation,
+     Kind::kText, "allgather= alltoall=all-to-all"},
     {"training.enable_cpu_offload", Setting::kShardOffload, Kind::kFlag},
     {"parallelism.fsdp_reshard_after_forward", Setting::kGathered, Kind::kText,
      "default= always= never=true"},
@@ -143,14 +151,12 @@ const Format kTorchtitanFormat = {
     .keys = kTorchtitanKeys,
     .left_out =
         "training.compile compile.enable "
-        "model.converters parallelism.tensor_parallel_degree=1 "
+        "model.converters "
         "parallelism.pipeline_parallel_degree=1 "
-        "parallelism.context_parallel_degree=1 "
         "parallelism.expert_parallel_degree=1 "
         "parallelism.data_parallel_replicate_degree=1 "
         "fault_tolerance.enable fp8* "
         "training.mixed_precision_reduce=float32 "
-        "experimental.context_parallel_degree=1 "
         "experimental.pipeline_parallel_degree=1",
     .ignored =
         "job profiling metrics model optimizer lr_scheduler training "

@@ -4,6 +4,7 @@
 
 #include "foretell/error.h"
 #include "foretell/parallel.h"
+#include "src/graph/parallel_plan.h"
 
 namespace foretell {
 namespace {
@@ -40,6 +41,9 @@ TEST(ParallelSpec, ReadsWhatItWrites) {
         "tp:4+zero2:2",
         "tp:2+hsdp:2x4,fp32-shards,reduce=bf16",
         "pp:2,microbatches=8+ddp:4",
+        "pp:2,microbatches=8+zero2:2,blocks=h.*",
+        "pp:2+hsdp:2x2",
+        "tp:2,sp+pp:4,schedule=gpipe,microbatches=8",
         "cp:4",
         "cp:4,all-to-all,unbalanced",
         "cp:2+ddp:4",
@@ -85,6 +89,37 @@ TEST(ParallelSpec, TakesCombinedPlansApart) {
   const ParallelSpec groups = ParseParallel("--parallel", "tp:2+hsdp:2x4");
   EXPECT_EQ(ShardGroup(ModelPart(groups)), 2);
   EXPECT_EQ(ShardGroup(DataPart(groups)), 4);
+}
+
+TEST(ParallelSpec, ReadsStagesOfGroupsInEitherOrder) {
+  const ParallelSpec spec =
+      ParseParallel("--parallel", "pp:4,microbatches=8+tp:2,sp");
+  EXPECT_EQ(ToString(spec), "tp:2,sp+pp:4,microbatches=8");
+  EXPECT_EQ(ToString(ModelPart(spec)), "tp:2,sp");
+  EXPECT_EQ(ToString(DataPart(spec)), "pp:4,microbatches=8");
+  EXPECT_EQ(MicroBatchesOf(spec), 8);
+  EXPECT_TRUE(HasStages(spec));
+}
+
+TEST(ParallelSpec, SaysWhatIsWrong) {
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      ParseParallel("--parallel", text);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(
+      refusal("pp:2,microbatches=0"),
+      "--parallel 'pp:2,microbatches=0': expected microbatches=1 to 1024, "
+      "got '0'");
+  EXPECT_EQ(refusal("tp:2,blocks=h.*"),
+            "--parallel 'tp:2,blocks=h.*': expected an option of tp "
+            "(vocabulary, sp), got 'blocks=h.*'");
+  EXPECT_EQ(refusal("pp:2+fsdp1:2"),
+            "--parallel 'pp:2+fsdp1:2': expected one of ddp, zero2, fsdp, "
+            "hsdp, tp after pp, got fsdp1");
 }
 
 TEST(ParallelSpec, ShardsAmongGpusThatShareSequences) {
@@ -145,7 +180,12 @@ TEST(ParallelSpec, RefusesOtherTexts) {
                                  "tp:2+tp:2",
                                  "tp:2+zero1:2",
                                  "tp:2,vocabulary+fsdp:2",
-                                 "pp:2+fsdp:2",
+                                 "pp:2+fsdp1:2",
+                                 "pp:2+fsdp:2,no-sync",
+                                 "pp:2+fsdp:2,reduce=fp32",
+                                 "pp:2,schedule=interleaved:2+fsdp:2",
+                                 "tp:2,vocabulary+pp:2",
+                                 "pp:2+pp:2",
                                  "tp:2+",
                                  "tp:2+ddp:2+ddp:2"}) {
     try {

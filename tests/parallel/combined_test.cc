@@ -57,6 +57,23 @@ TEST(Combined, ShardsPartsOfLayers) {
   EXPECT_LE(StateBytes(both), StateBytes(layers) * 0.55);
 }
 
+TEST(Combined, CutsSharedLayersIntoStages) {
+  const OperatorGraph stages =
+      ReadStep("piped").Under("pp:2,microbatches=4,split=blocks.2");
+  const OperatorGraph both =
+      ReadStep("piped").Under("pp:2,microbatches=4,split=blocks.2+tp:2");
+  ASSERT_EQ(both.pipeline().size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const OperatorGraph& gpu = both.pipeline()[i].graph;
+    EXPECT_EQ(GpusOf(GroupsOf(gpu)), 4);
+    // Two blocks in four micro-batches, each of which sums two results forward
+    // and two gradients backward.
+    EXPECT_EQ(ExchangesBy(gpu, "tp:2"), 2 * 4 * 4);
+    EXPECT_EQ(ExchangesBy(gpu, "pp:2,microbatches=4,split=blocks.2"), 8);
+    EXPECT_LT(StateBytes(gpu), 0.6 * StateBytes(stages.pipeline()[i].graph));
+  }
+}
+
 TEST(Combined, AveragesGradientsOfStages) {
   const OperatorGraph shown =
       ReadStep("micro_batches").Under("pp:2,microbatches=4+ddp:2");

@@ -10,34 +10,56 @@
 namespace foretell::parallel_test {
 namespace {
 
-/// One line of the table; plans with a comma stand in quotes.
-RealRow ReadRow(const std::string& line) {
-  RealRow row;
-  std::stringstream fields(line);
-  std::getline(fields, row.network, ',');
+/// From a field with the plan, which stands in quotes if it has a comma.
+void ReadPlan(std::stringstream& fields, RealRow& row, int& number) {
   const bool is_quoted = fields.peek() == '"';
   if (is_quoted) fields.get();
   std::getline(fields, row.plan, is_quoted ? '"' : ',');
   if (is_quoted) fields.get();
-  fields >> row.batches;
+  fields >> number;
   fields.get();
   for (std::int64_t& bytes : row.bytes) {
     fields >> bytes;
     fields.get();
   }
-  return row;
+}
+
+/// Lines of a table of tests/golden/parallel after its header.
+std::vector<std::string> LinesOf(const std::string& name,
+                                 const std::string& header) {
+  std::stringstream table(
+      ReadText(FORETELL_SOURCE_DIR "/tests/golden/parallel/" + name));
+  std::string line;
+  std::getline(table, line);
+  EXPECT_EQ(line, header);
+  std::vector<std::string> lines;
+  while (std::getline(table, line)) lines.push_back(line);
+  return lines;
 }
 
 }  // namespace
 
 std::vector<RealRow> RealRows() {
-  std::stringstream table(
-      ReadText(FORETELL_SOURCE_DIR "/tests/golden/parallel/live_bytes.csv"));
-  std::string line;
-  std::getline(table, line);
-  EXPECT_EQ(line, "network,plan,batches,standing,forward,backward,peak");
   std::vector<RealRow> rows;
-  while (std::getline(table, line)) rows.push_back(ReadRow(line));
+  for (const std::string& line :
+       LinesOf("live_bytes.csv",
+               "network,plan,batches,standing,forward,backward,peak")) {
+    std::stringstream fields(line);
+    RealRow& row = rows.emplace_back();
+    std::getline(fields, row.network, ',');
+    ReadPlan(fields, row, row.batches);
+  }
+  return rows;
+}
+
+std::vector<RealRow> PipelineRows() {
+  std::vector<RealRow> rows;
+  for (const std::string& line : LinesOf(
+           "pipeline_bytes.csv", "plan,gpu,standing,forward,backward,peak")) {
+    std::stringstream fields(line);
+    RealRow& row = rows.emplace_back(RealRow{.network = "piped"});
+    ReadPlan(fields, row, row.gpu);
+  }
   return rows;
 }
 

@@ -16,11 +16,14 @@ struct RealRow {
   std::string network;
   std::string plan;
   int batches = 1;
+  int gpu = 0;  ///< Of a pipeline.
   Bytes bytes = {};
 };
 
 /// Those of tests/golden/parallel/live_bytes.csv.
 std::vector<RealRow> RealRows();
+/// Those of pipeline_bytes.csv.
+std::vector<RealRow> PipelineRows();
 
 /// Live bytes before the first node, after the last one of the forward and of
 /// the backward pass, and the most from there on.

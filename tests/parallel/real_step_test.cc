@@ -46,5 +46,25 @@ TEST(RealStep, TakesTheBytesThatPyTorchAllocates) {
   }
 }
 
+TEST(RealStep, TakesTheBytesOfEachStage) {
+  const std::vector<RealRow> rows = parallel_test::PipelineRows();
+  EXPECT_EQ(rows.size(), 14u);
+  for (const RealRow& row : rows) {
+    SCOPED_TRACE(fmt::format("{} gpu {}", row.plan, row.gpu));
+    const bool has_blocks =
+        row.plan.ends_with("+zero2:2") || row.plan.ends_with("+fsdp:2");
+    const OperatorGraph shown =
+        parallel_test::ReadStep(row.network)
+            .Under(row.plan + (has_blocks ? ",blocks=blocks.*" : ""));
+    ASSERT_EQ(shown.pipeline().size(), 2u);
+    const PipelineGpu& gpu =
+        shown.pipeline()[static_cast<std::size_t>(row.gpu)];
+    parallel_test::Bytes bytes = Simulated(gpu.graph);
+    // Python's call of the backward pass holds the loss's gradient, a scalar.
+    if (row.gpu == 1) bytes[3] += 4;
+    EXPECT_EQ(bytes, row.bytes);
+  }
+}
+
 }  // namespace
 }  // namespace foretell

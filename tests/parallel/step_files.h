@@ -18,8 +18,7 @@ struct RealStep {
   OperatorGraph Under(const std::string& plan) const;
 };
 
-/// `network` is "blocks", "gated", "language", "tied", "placed" or
-/// "mlp".
+/// `network` is the name of a graph of tests/golden/parallel.
 RealStep ReadStep(const std::string& network);
 
 }  // namespace foretell::parallel_test

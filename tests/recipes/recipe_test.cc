@@ -138,6 +138,61 @@ TEST(Recipe, IsThatOfTorchtitan) {
   EXPECT_EQ(LeftOut(recipe), "activation_checkpoint.mode=selective");
 }
 
+TEST(Recipe, SharesSequencesAndLayersAmongGpus) {
+  const auto plan_of = [](const std::string& name, const std::string& text,
+                          std::optional<int> gpus = {}) {
+    const OwnFile file(name, text);
+    const std::string path = file.path();
+    const Recipe recipe = ReadRecipe({&path, 1}, gpus);
+    EXPECT_EQ(LeftOut(recipe), "");
+    EXPECT_EQ(recipe.flags.back().name, "--parallel");
+    return recipe.flags.back().value;
+  };
+  const auto titan = [](const std::string& parallelism) {
+    return "[model]\nname = 'qwen3'\nflavor = '8B'\n[activation_checkpoint]\n"
+           "mode = 'none'\n[parallelism]\n" +
+           parallelism;
+  };
+  const std::string ring = titan("context_parallel_degree = 2");
+  EXPECT_EQ(plan_of("ring.toml", ring, 8), "cp:2+fsdp:4");
+  EXPECT_EQ(plan_of("ring.toml", ring), "cp:2+fsdp:1");
+  EXPECT_EQ(
+      plan_of(
+          "layers.toml",
+          titan("tensor_parallel_degree = 4\ndata_parallel_shard_degree = 2")),
+      "tp:4+fsdp:2");
+  EXPECT_EQ(plan_of("launch.yaml",
+                    "compute_environment: LOCAL_MACHINE\n"
+                    "distributed_type: FSDP\n"
+                    "fsdp_config: {fsdp_version: 2}\n"
+                    "num_processes: 8\n"
+                    "parallelism_config:\n"
+                    "  parallelism_config_cp_size: 4\n"
+                    "  parallelism_config_cp_comm_strategy: alltoall\n"),
+            "cp:4,all-to-all+fsdp:2");
+  EXPECT_EQ(plan_of("axolotl.yaml",
+                    "base_model: Qwen/Qwen2.5-0.5B\n"
+                    "tensor_parallel_size: 2\n",
+                    4),
+            "tp:2+ddp:2");
+}
+
+TEST(Recipe, RefusesGroupsThatGpusCannotForm) {
+  const OwnFile file("ring.toml",
+                     "[model]\nname = 'qwen3'\nflavor = '8B'\n"
+                     "[activation_checkpoint]\nmode = 'none'\n"
+                     "[parallelism]\ncontext_parallel_degree = 4\n");
+  const std::string path = file.path();
+  try {
+    ReadRecipe({&path, 1}, 6);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(
+        std::string(error.what()).find("6 GPUs, expected a multiple of 4"),
+        std::string::npos);
+  }
+}
+
 TEST(Recipe, IsThatOfTransformersWithAnAdapter) {
   const Recipe recipe =
       RecipeFrom({"training_args.json", "adapter_config.json"});

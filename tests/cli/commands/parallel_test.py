@@ -107,6 +107,15 @@ class Parallel(unittest.TestCase):
         self.assertGreater(shared["latency"]["ms"],
                            max(stage["busy_ms"] for stage in parallel["stages"]))
 
+    def test_stages_keep_the_masks_that_they_compute_again(self):
+        for plan in ("pp:2", "pp:2+zero2:2"):
+            with self.subTest(plan=plan):
+                outcome = run("predict", "zoo:gpt2?depth=4", "--batch", "2",
+                              "--seq-len", "64", "--mode", "training", "--optimizer",
+                              "sgd", "--recompute", "auto", "--parallel", plan,
+                              "--device", "a100-sxm4-40gb")
+                self.assertEqual(outcome.returncode, OK, outcome.stderr)
+
     def test_a_slow_link_makes_the_step_longer(self):
         fast = self.result("--parallel", "ddp:8")
         slow = self.result("--parallel", "ddp:8", "--link", "1")
@@ -118,12 +127,12 @@ class Parallel(unittest.TestCase):
     def test_refuses_what_cannot_be_shared(self):
         for flags, text in (
                 (("--parallel", "tp:4"), "tp:4: none of 1 layer can be shared"),
-                (("--parallel", "xp:4"), "--parallel 'xp:4': expected ddp:N"),
+                (("--parallel", "xp:4"), "--parallel 'xp:4': expected a plan of ddp"),
                 (("--parallel", "ep:4"), "ep:4: experts are shared of networks"),
                 (("--parallel", "cp:4"), "cp:4: no input is [batch, tokens]"),
                 (("--parallel", "pp:2", "--accumulate", "2"), "pp:2: gradients"),
                 (("--parallel", "pp:64"), "expected at least 64 stages"),
-                (("--parallel", "ddp:1"), "--parallel 'ddp:1': expected ddp:N"),
+                (("--parallel", "ddp:1"), "--parallel 'ddp:1': expected a number of GPUs"),
                 (("--parallel", "fsdp:2", "--torch", "1.13"), "fsdp:2: gradients"),
                 (("--parallel", "fsdp:2,blocks=no.*"), "no block 'no.*'"),
                 (("--parallel", "ddp:2", "--mode", "inference"),
