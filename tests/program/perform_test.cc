@@ -35,6 +35,14 @@ TEST(DependsOnData, AMaskDoesAndAnIndexDoesNot) {
       DependsOnData(index, {OnMeta({4}), Indices(OnMeta({4}, at::kLong))}));
 }
 
+TEST(DependsOnData, PackingDoesUnlessItsLengthsAreOnTheHost) {
+  const auto pack = FindOperator("aten::_pack_padded_sequence", "");
+  EXPECT_TRUE(
+      DependsOnData(pack, {OnMeta({4, 2}), OnMeta({4}, at::kLong), true}));
+  EXPECT_FALSE(
+      DependsOnData(pack, {OnMeta({4, 2}), at::ones({4}, at::kLong), true}));
+}
+
 TEST(DependsOnData, RepeatsByTensorDoUnlessTheSizeIsGiven) {
   const auto by_tensor = FindOperator("aten::repeat_interleave", "self_Tensor");
   const at::Tensor repeats = OnMeta({4}, at::kLong);

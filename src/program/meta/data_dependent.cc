@@ -95,12 +95,21 @@ bool RepeatsByUnknownCounts(const c10::FunctionSchema& schema,
          stack.back().isNone();
 }
 
+/// Lengths on the host are known.
+bool PacksByUnknownLengths(const c10::FunctionSchema& schema,
+                           const Stack& stack) {
+  const c10::IValue& lengths =
+      stack[stack.size() - schema.arguments().size() + 1];
+  return lengths.isTensor() && lengths.toTensor().is_meta();
+}
+
 struct Condition {
   std::string_view name;  ///< Name of all overloads.
   bool (*depends)(const c10::FunctionSchema& schema, const Stack& stack);
 };
 
 constexpr Condition kConditions[] = {
+    {"aten::_pack_padded_sequence", PacksByUnknownLengths},
     {"aten::index", HasBooleanIndex},
     {"aten::repeat_interleave", RepeatsByUnknownCounts},
 };
