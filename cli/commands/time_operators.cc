@@ -1,6 +1,7 @@
 // GPU time of many small graphs in text form by the analytic model, for
 // scripts/published/score_operators.py: thousands of published operators in one
-// process. Not for users.
+// process; or the latency of steps, for scripts/lib/kernelbench.py. Not for
+// users.
 
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
@@ -8,6 +9,7 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,8 @@
 #include "foretell/graph_io.h"
 #include "src/core/files.h"
 #include "src/cost/launched_step.h"
+#include "src/host/host_store.h"
+#include "src/runtime/lower.h"
 
 namespace foretell::cli {
 namespace {
@@ -29,6 +33,8 @@ struct TimeOperatorsOptions {
   DeviceFlags device;
   CostOptions cost;
   bool no_tf32 = false;
+  /// As `predict` takes it, for whole steps; empty: operators by themselves.
+  std::string host;
 };
 
 /// Texts of the graphs in `text`, each of which begins with a line "graph …".
@@ -62,14 +68,36 @@ double GpuUs(const OperatorGraph& graph, const DeviceSpec& device,
   return cost::EstimateLaunched(step, device, options.cost).gpu_ms * kUsPerMs;
 }
 
-void RunTimeOperators(const TimeOperatorsOptions& options) {
+/// The caller or machine that --host names.
+void SetHost(const std::string& name, CostOptions& cost) {
+  const std::optional<Host> caller = ParseHost(name);
+  cost.run.host = caller.value_or(Host::kPython);
+  if (!caller) {
+    cost.host_factor = host::HostStore::OfUser().Find(name).spec.factor;
+  }
+}
+
+double StepUs(const OperatorGraph& graph, const DeviceSpec& device,
+              const CostOptions& cost) {
+  const OperatorGraph lowered =
+      runtime::Lower(graph, cost.run.runtime, cost.run.torch);
+  return cost::EstimateLaunched(cost::LaunchStep(lowered, cost), device, cost)
+             .latency_ms *
+         kUsPerMs;
+}
+
+void RunTimeOperators(TimeOperatorsOptions& options) {
   const DeviceSpec device = options.device.Find();
+  const bool has_steps = !options.host.empty();
+  if (has_steps) SetHost(options.host, options.cost);
   const std::string text = ReadText(options.graphs);
   nlohmann::json times = nlohmann::json::array();
   for (const std::string_view graph : SplitGraphs(text)) {
     const std::string origin =
         fmt::format("{}, graph {}", options.graphs, times.size());
-    times.push_back(GpuUs(ParseGraph(graph, origin), device, options));
+    const OperatorGraph parsed = ParseGraph(graph, origin);
+    times.push_back(has_steps ? StepUs(parsed, device, options.cost)
+                              : GpuUs(parsed, device, options));
   }
   std::cout << times << "\n";
 }
@@ -87,6 +115,10 @@ void AddTimeOperators(CLI::App& app, ExitCode&) {
       ->required();
   options->device.AddTo(*command);
   AddTorch(*command, options->cost.run.torch);
+  AddRuntime(*command, options->cost.run.runtime);
+  command->add_option(
+      "--host", options->host,
+      "Latency of whole steps, launched as --host of predict says");
   command->add_flag("--no-tf32", options->no_tf32,
                     "Run f32 convolutions on FP32 lanes");
   command->callback([options] { RunTimeOperators(*options); });
