@@ -26,6 +26,17 @@ std::vector<std::string> KernelsIn(const std::string& body) {
   return targets;
 }
 
+TEST(Fuse, CountsKernelsBetweenTwoReadersOfATensor) {
+  std::string body =
+      "%x = input f32[64]\n%z0 = input f32[32]\n%a = relu(%x) : f32[64]\n";
+  for (int i = 0; i < 70; ++i) {
+    body += "%z" + std::to_string(i + 1) + " = neg(%z" + std::to_string(i) +
+            ") : f32[32]\n";
+  }
+  body += "%b = tanh(%x) : f32[64]\noutput %a\noutput %b\noutput %z70\n";
+  EXPECT_EQ(Fused(body).nodes().size(), 2U);
+}
+
 TEST(Fuse, GeneratesNothingForComplexNumbers) {
   const OperatorGraph graph = Fused(R"(%x = input c64[64]
 %y = mul(%x, %x) : c64[64]
