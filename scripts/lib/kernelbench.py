@@ -129,8 +129,8 @@ class Predictions:
 
     def rows(self, device, *flags):
         """Rows of `predict --csv` with a latency, by level and problem: times are
-        numbers, with the statistics of batch norms; of `flags` with --host, which take
-        --runtime besides, latency_ms alone."""
+        numbers, with the statistics of batch norms; of `flags` with --host, and perhaps
+        --runtime, latency_ms alone."""
         text = foretell.run("predict", *self.files, "--device", device, *TORCH, *flags,
                             "--method", "analytic", "--csv", "--sandbox", "off",
                             accept=(foretell.DONE, foretell.DOES_NOT_FIT,
