@@ -1,6 +1,7 @@
 // GPU time of many small graphs in text form by the analytic model, for
 // scripts/published/score_operators.py: thousands of published operators in one
-// process. Not for users.
+// process; or the latency of steps, for scripts/lib/kernelbench.py. Not for
+// users.
 
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,8 @@
 #include "foretell/graph_io.h"
 #include "src/core/files.h"
 #include "src/cost/launched_step.h"
+#include "src/host/host_store.h"
+#include "src/runtime/lower.h"
 
 namespace foretell::cli {
 namespace {
@@ -31,6 +35,8 @@ struct TimeOperatorsOptions {
   CostOptions cost;
   bool no_tf32 = false;
   bool work = false;
+  /// As `predict` takes it, for whole steps; empty: operators by themselves.
+  std::string host;
 };
 
 /// Texts of the graphs in `text`, each of which begins with a line "graph …".
@@ -70,21 +76,47 @@ std::string_view LongestWork(const CostEstimate& cost) {
   return longest == cost.nodes.end() ? "" : WorkKindName(longest->work);
 }
 
-void RunTimeOperators(const TimeOperatorsOptions& options) {
+/// Microseconds on the GPU, with --work a pair with what work it mostly is.
+nlohmann::json OperatorTime(const OperatorGraph& graph,
+                            const DeviceSpec& device,
+                            const TimeOperatorsOptions& options) {
+  const CostEstimate cost = Estimate(graph, device, options);
+  const double us = cost.gpu_ms * kUsPerMs;
+  if (options.work) return {us, LongestWork(cost)};
+  return us;
+}
+
+/// The caller or machine that --host names.
+void SetHost(const std::string& name, CostOptions& cost) {
+  const std::optional<Host> caller = ParseHost(name);
+  cost.run.host = caller.value_or(Host::kPython);
+  if (!caller) {
+    cost.host_factor = host::HostStore::OfUser().Find(name).spec.factor;
+  }
+}
+
+double StepUs(const OperatorGraph& graph, const DeviceSpec& device,
+              const CostOptions& cost) {
+  const OperatorGraph lowered =
+      runtime::Lower(graph, cost.run.runtime, cost.run.torch);
+  return cost::EstimateLaunched(cost::LaunchStep(lowered, cost), device, cost)
+             .latency_ms *
+         kUsPerMs;
+}
+
+void RunTimeOperators(TimeOperatorsOptions& options) {
   const DeviceSpec device = options.device.Find();
+  const bool has_steps = !options.host.empty();
+  if (has_steps) SetHost(options.host, options.cost);
   const std::string text = ReadText(options.graphs);
   nlohmann::json times = nlohmann::json::array();
   for (const std::string_view graph : SplitGraphs(text)) {
     const std::string origin =
         fmt::format("{}, graph {}", options.graphs, times.size());
-    const CostEstimate cost =
-        Estimate(ParseGraph(graph, origin), device, options);
-    const double us = cost.gpu_ms * kUsPerMs;
-    if (options.work) {
-      times.push_back({us, LongestWork(cost)});
-    } else {
-      times.push_back(us);
-    }
+    const OperatorGraph parsed = ParseGraph(graph, origin);
+    times.push_back(has_steps
+                        ? nlohmann::json(StepUs(parsed, device, options.cost))
+                        : OperatorTime(parsed, device, options));
   }
   std::cout << times << "\n";
 }
@@ -102,6 +134,10 @@ void AddTimeOperators(CLI::App& app, ExitCode&) {
       ->required();
   options->device.AddTo(*command);
   AddTorch(*command, options->cost.run.torch);
+  AddRuntime(*command, options->cost.run.runtime);
+  command->add_option(
+      "--host", options->host,
+      "Latency of whole steps, launched as --host of predict says");
   command->add_flag("--no-tf32", options->no_tf32,
                     "Run f32 convolutions on FP32 lanes");
   command->add_flag("--work", options->work,

@@ -10,8 +10,9 @@ of January 2025 and of July 2025 are two sets; those of December are July's. Tab
 commits whose sizes were not exported are left out.
 
 KernelBench never calls eval(), so batch norms compute the statistics of the batch, which
-the exports do not. What that adds to the GPU's time in eager mode is added to every step
-that the GPU bounds: a compiled one reads the tensor once more as well.
+the exports do not. In eager mode what that adds to the GPU's time is added to every step
+that the GPU bounds. With --runtime and --host, what it adds to the step there: further
+kernels wait for the host as well.
 """
 
 import collections
@@ -76,11 +77,24 @@ def problem_of(file):
     return tuple(pathlib.Path(file).stem.split("__", 1))
 
 
-def gpu_us(graphs, device):
+def graphs_us(graphs, device, *flags):
+    """Of each graph: the GPU's time, or the step's with --host."""
     with tempfile.NamedTemporaryFile("w", suffix=".graphs") as file:
         file.writelines(graphs)
         file.flush()
-        return foretell.run_json("time-operators", file.name, "--device", device, *TORCH)
+        return foretell.run_json("time-operators", file.name, "--device", device, *TORCH,
+                                 *flags)
+
+
+def with_statistics(graph, counts):
+    """The graph with those of the batch and, if `counts`, the counts of batches, each
+    of which PyTorch raises by a kernel."""
+    graph, _, _ = KNOWN_STATISTICS.sub(r"\1training=true", graph).partition("timeline\n")
+    names = re.findall(r"(?m)^(%\S+\.num_batches_tracked) = buffer", graph)
+    raised = "".join(f"%count.{place} = add_({name}) : i64[] alias {name}\n"
+                     for place, name in enumerate(names if counts else ()))
+    before, output, after = graph.partition("\noutput ")
+    return f"{before}\n{raised.rstrip()}{output}{after}"
 
 
 class Predictions:
@@ -101,20 +115,22 @@ class Predictions:
         return {problem_of(graph.split('"', 2)[1]): graph for graph in graphs
                 if KNOWN_STATISTICS.search(graph)}
 
-    def statistics_ms(self, device):
-        """What the statistics of the batch add to the GPU's time, by problem."""
-        if device not in self.added:
-            known = gpu_us(self.graphs.values(), device)
-            computed = gpu_us((KNOWN_STATISTICS.sub(r"\1training=true", graph)
-                               for graph in self.graphs.values()), device)
-            self.added[device] = {
+    def statistics_ms(self, device, *flags):
+        """What the statistics of the batch add to the times of graphs_us, by problem."""
+        key = (device, *flags)
+        if key not in self.added:
+            known = graphs_us(self.graphs.values(), *key)
+            computed = graphs_us((with_statistics(graph, "--host" in flags)
+                                  for graph in self.graphs.values()), *key)
+            self.added[key] = {
                 problem: (more - less) / US_PER_MS for problem, more, less
                 in zip(self.graphs, computed, known)}
-        return self.added[device]
+        return self.added[key]
 
     def rows(self, device, *flags):
         """Rows of `predict --csv` with a latency, by level and problem: times are
-        numbers, with the statistics of batch norms."""
+        numbers, with the statistics of batch norms; of `flags` with --host, and perhaps
+        --runtime, latency_ms alone."""
         text = foretell.run("predict", *self.files, "--device", device, *TORCH, *flags,
                             "--method", "analytic", "--csv", "--sandbox", "off",
                             accept=(foretell.DONE, foretell.DOES_NOT_FIT,
@@ -122,10 +138,14 @@ class Predictions:
         found = {}
         for row in csv.DictReader(text.splitlines()):
             if row["latency_ms"]:
-                key = problem_of(row["model"])
-                added = self.statistics_ms(device).get(key, 0)
-                found[key] = row | _with_gpu_time(row, added)
-        return found
+                found[problem_of(row["model"])] = row
+        if "--host" in flags:
+            added = self.statistics_ms(device, *flags)
+            return {key: row | {"latency_ms": float(row["latency_ms"]) + added.get(key, 0)}
+                    for key, row in found.items()}
+        added = self.statistics_ms(device)
+        return {key: row | _with_gpu_time(row, added.get(key, 0))
+                for key, row in found.items()}
 
     def host_factor(self, device):
         """That of the device's default host."""

@@ -1,5 +1,7 @@
 #include "src/cost/dispatch.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -13,7 +15,8 @@
 //   compile      Inductor's wrapper is Python without the dispatcher: a kernel
 //                of Triton is a call of its launcher; products are operators
 //                called with their result given. A call of the compiled
-//                function checks guards and wraps its tensors first.
+//                function checks guards and wraps its tensors first, one by
+//                one
 //   CUDA graphs  one launch for all; a call looks for the graph's path, copies
 //                inputs and makes tensors of the results
 //   onnxruntime  a C++ loop over nodes
@@ -53,6 +56,15 @@ struct RuntimeHost {
 /// kernel, 55 for a convolution, 32 for a linear layer; networks of many
 /// kernels take some 10 % less.
 constexpr RuntimeHost kCompileHost = {75, 20, 2.4};
+/// What a call of a compiled pass spends on each parameter and buffer: guards,
+/// the wrapper of AOTAutograd and assert_size_stride; in training also what the
+/// autograd function keeps, and in the backward pass the gradient that it hands
+/// to each parameter. Measured, not fitted, by
+/// scripts/bench/time_compiled_calls.py with PyTorch 2.13 on a host of factor
+/// 0.6 (`foretell host`): 0.5, 1.8 and 3.4 us, divided by that factor.
+constexpr double kTensorUs = 0.8;
+constexpr double kTrainedTensorUs = 3;
+constexpr double kGradientUs = 5.7;
 /// The same tables with CUDA graphs, less the time of their kernels: 140 us
 /// (H100) and 116 (L40S), whether of one kernel or four.
 constexpr RuntimeHost kCudaGraphHost = {130, 0, 0};
@@ -90,11 +102,22 @@ double NodeUs(const RuntimeSpec& spec, const Node& node) {
                            : host.library_scale * DispatchUs(node.kind);
 }
 
+/// Tensors of a role that every pass is called with.
+double CountRole(const OperatorGraph& graph, TensorRole role) {
+  return static_cast<double>(
+      std::ranges::count_if(graph.values(), [&](const Value& value) {
+        return value.producer == kNone &&
+               graph.storage(value.storage).role == role;
+      }));
+}
+
 /// Walks over the nodes in their order.
 class Dispatcher {
  public:
   Dispatcher(const OperatorGraph& graph, const CostOptions& options)
       : info_(graph.info()),
+        parameters_(CountRole(graph, TensorRole::kParameter)),
+        buffers_(CountRole(graph, TensorRole::kBuffer)),
         factor_(options.host_factor),
         scale_(DispatchScale(options.run.host)) {}
 
@@ -129,12 +152,23 @@ class Dispatcher {
 
   double RuntimeUs(const Node& node) {
     begins_ |= node.phase != std::exchange(phase_, node.phase);
-    const double call_us = HostOf(info_.runtime).call_us;
     return NodeUs(info_.runtime, node) +
-           (std::exchange(begins_, false) ? call_us : 0);
+           (std::exchange(begins_, false) ? CallUs(node.phase) : 0);
+  }
+
+  /// Of a pass, before its first kernel.
+  double CallUs(Phase phase) const {
+    const double call_us = HostOf(info_.runtime).call_us;
+    if (info_.runtime.runtime != Runtime::kCompile) return call_us;
+    if (phase == Phase::kBackward) return call_us + parameters_ * kGradientUs;
+    const bool trains = info_.mode == Mode::kTraining;
+    return call_us +
+           (parameters_ + buffers_) * (trains ? kTrainedTensorUs : kTensorUs);
   }
 
   const GraphInfo& info_;
+  double parameters_;
+  double buffers_;
   double factor_;
   double scale_;
   bool begins_ = true;  ///< No kernel of the pass yet.

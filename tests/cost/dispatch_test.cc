@@ -34,6 +34,25 @@ TEST(Dispatch, CompiledCodePaysForTheCallOnce) {
   EXPECT_GT(nodes[3].further.other_us, 0);
 }
 
+TEST(Dispatch, ACallOfCompiledCodeChecksEachParameter) {
+  const auto call_us = [](const std::string& parameters) {
+    const OperatorGraph graph = ParseGraph(
+        "graph \"g\" mode=training runtime=\"compile\"\n" + parameters +
+        "%x = input f32[4]\n"
+        "%a = fused_elementwise(%x) : f32[4]\n"
+        "phase backward\n"
+        "%b = fused_elementwise(%x) : f32[4]\n"
+        "output %a\n");
+    return DispatchOf(graph, {});
+  };
+  const auto none = call_us(""), two = call_us(
+                                     "%w = parameter f32[4]\n"
+                                     "%v = parameter f32[4]\n");
+  EXPECT_GT(two[0].first_us, none[0].first_us);
+  EXPECT_GT(two[1].first_us - none[1].first_us,
+            two[0].first_us - none[0].first_us);
+}
+
 TEST(Dispatch, ACudaGraphIsOneLaunch) {
   const std::vector<NodeDispatch> nodes = DispatchIn("compile,reduce-overhead");
   EXPECT_GT(nodes[0].first_us, 0);

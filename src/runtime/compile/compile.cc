@@ -1,5 +1,6 @@
 #include "src/runtime/compile/compile.h"
 
+#include "src/runtime/compile/concat_slices.h"
 #include "src/runtime/compile/decompose.h"
 #include "src/runtime/compile/fuse.h"
 #include "src/runtime/compile/image_copies.h"
@@ -12,10 +13,11 @@ namespace foretell::runtime {
 OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec,
                       const TorchVersion& torch) {
   if (graph.info().mode == Mode::kInference) {
-    return Fuse(SplitLoops(CopyImages(Decompose(graph, spec, torch))));
+    return Fuse(WriteConcatSlices(
+        SplitLoops(CopyImages(Decompose(graph, spec, torch)))));
   }
-  return Fuse(SplitLoops(
-      CopyImages(Partition(Decompose(ExposeSaved(graph), spec, torch)))));
+  return Fuse(WriteConcatSlices(SplitLoops(
+      CopyImages(Partition(Decompose(ExposeSaved(graph), spec, torch))))));
 }
 
 }  // namespace foretell::runtime

@@ -10,6 +10,7 @@
 #include "src/graph/kind_sets.h"
 #include "src/graph/shared_storage.h"
 #include "src/graph/strides.h"
+#include "src/runtime/compile/concat_slices.h"
 
 // Lowering in torch/_inductor (PyTorch 2.13): lowering.py says which operators
 // are loops, GraphLowering.run_node (graph.py) and StorageBox (ir.py) which of
@@ -105,11 +106,12 @@ class LoopLowering {
         node.kind == OpKind::kView || node.kind == OpKind::kCopy ||
         node.kind == OpKind::kCast || node.kind == OpKind::kDropout ||
         node.kind == OpKind::kPad;
+    if (JoinsSlices(graph_, node)) return LoopKind::kExtern;
     if (may_be_view && SharesStorage(node) &&
         (node.kind == OpKind::kView || !node.target.ends_with('_'))) {
       return LoopKind::kView;
     }
-    if (!node.calls.empty()) return LoopKind::kExtern;
+    if (!node.calls.empty() || IsComplex(node)) return LoopKind::kExtern;
     if (IsReduction(node)) {
       const bool sorts = std::ranges::count(kSortedReductions, node.target) > 0;
       if (sorts || node.inputs.empty()) return LoopKind::kExtern;
@@ -123,6 +125,17 @@ class LoopLowering {
     return IsElementwiseKind(node.kind) || IsOneOf(kPointwiseKinds, node.kind)
                ? LoopKind::kPointwise
                : LoopKind::kExtern;
+  }
+
+  /// Nothing is generated for complex numbers
+  /// (fallback_node_due_to_unsupported_type, lowering.py).
+  bool IsComplex(const Node& node) const {
+    const auto is_complex = [this](ValueId id) {
+      const DType dtype = graph_.value(id).type.dtype;
+      return dtype == DType::kC64 || dtype == DType::kC128;
+    };
+    return std::ranges::any_of(node.inputs, is_complex) ||
+           std::ranges::any_of(node.outputs, is_complex);
   }
 
   /// A sum of a few elements is written out.

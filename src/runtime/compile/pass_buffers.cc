@@ -42,10 +42,24 @@ class BufferLister {
           ShareBuffer(node, output);
           continue;
         }
-        KernelOf(kernel).made.push_back(Add(output, false));
-        KernelOf(kernel).made_bytes += graph_.value(output).type.Bytes();
+        AddResult(kernel, output);
       }
     }
+  }
+
+  /// Slices of one tensor are one buffer, allocated for the first.
+  void AddResult(int kernel, ValueId output) {
+    const StorageId storage = graph_.value(output).storage;
+    const auto [slice, is_first] = made_in_.try_emplace(storage, output);
+    if (!is_first) {
+      index_of_[output] = index_of_.at(slice->second);
+      return;
+    }
+    const int index = Add(output, false);
+    Buffer& buffer = result_.buffers[IndexOf(index)];
+    buffer.bytes = std::max(buffer.bytes, graph_.storage(storage).bytes);
+    KernelOf(kernel).made.push_back(index);
+    KernelOf(kernel).made_bytes += buffer.bytes;
   }
 
   /// What a kernel writes into a buffer of the pass is that buffer.
@@ -154,8 +168,9 @@ class BufferLister {
   const OperatorGraph& graph_;
   const std::vector<Loop>& loops_;
   PassBuffers result_;
-  std::map<ValueId, int> index_of_;  ///< Buffers.
-  std::map<ValueId, int> writer_;    ///< Kernels.
+  std::map<ValueId, int> index_of_;       ///< Buffers.
+  std::map<ValueId, int> writer_;         ///< Kernels.
+  std::map<StorageId, ValueId> made_in_;  ///< The first result in each.
   std::map<int, std::set<int>> before_;
 };
 

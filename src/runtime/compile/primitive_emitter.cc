@@ -160,6 +160,19 @@ ValueId PrimitiveEmitter::FirstOf(ValueId of, TensorType type) {
                             std::move(strides));
 }
 
+ValueId PrimitiveEmitter::EmitSlice(ValueId whole, ValueId of) {
+  const Value& value = graph_.value(whole);
+  TensorType type{value.type.dtype, TypeOf(of).shape};
+  Strides strides =
+      IsChannelsLast(value) ? ChannelsLastStrides(type.shape) : Strides();
+  const NodeId node = builder_.AddNode({.target = "clone",
+                                        .inputs = {of},
+                                        .scope = node_->scope,
+                                        .phase = node_->phase});
+  return builder_.AddResult(node, {}, std::move(type),
+                            StorageNow(value.storage), std::move(strides));
+}
+
 ValueId PrimitiveEmitter::EmitInto(ValueId into, std::string target,
                                    std::vector<ValueId> inputs,
                                    Attributes attributes) {

@@ -23,13 +23,14 @@
 //   order    the later one reads what the earlier one writes in the same order
 //            (can_fuse_vertical)
 //   cycles   nothing between them has to run between them
-//   bounds   at most 64 nodes, no further than 64 apart
+//   bounds   at most 64 nodes, no further than 64 kernels apart as they were
+//            before the first fusion
 
 namespace foretell::runtime {
 namespace {
 
 constexpr std::size_t kMostNodes = 64;          // max_fusion_size
-constexpr std::int64_t kMostDistance = 64;      // are_long_distant_nodes
+constexpr int kMostDistance = 64;               // are_long_distant_nodes
 constexpr std::int64_t kLeastSharedBytes = 10;  // score_fusion_memory_threshold
 constexpr int kMostRounds = 10;                 // Scheduler.fuse_nodes
 /// max_fusion_buffer_group_pairwise_attempts.
@@ -49,6 +50,8 @@ struct Group {
   bool is_inner = true;
   bool steps_by_one = true;
   Phase phase = Phase::kForward;
+  int least_order = 0;  ///< Of the kernels that it was fused from.
+  int most_order = 0;
   std::map<ValueId, bool> reads = {};  ///< Buffers; true: all in order.
   std::set<ValueId> writes = {};
   std::set<int> before = {};  ///< Groups that it reads from.
@@ -84,7 +87,9 @@ class Scheduler {
                 .row_elements = loop.row_elements,
                 .is_inner = loop.is_inner,
                 .steps_by_one = loop.steps_by_one,
-                .phase = node.phase};
+                .phase = node.phase,
+                .least_order = index,
+                .most_order = index};
     for (const LoopRead& read : loop.reads) {
       group.reads.try_emplace(read.buffer, true).first->second &= read.in_order;
       const int writer = writer_[IndexOf(read.buffer)];
@@ -201,8 +206,8 @@ class Scheduler {
     if (a.is_extern || b.is_extern || a.phase != b.phase) return false;
     if (a.nodes.size() + b.nodes.size() > kMostNodes) return false;
     const bool depends = b.before.contains(first) || a.before.contains(second);
-    const std::int64_t distance =
-        std::abs(std::int64_t{a.nodes.front()} - b.nodes.front());
+    const int distance = std::max(std::abs(a.least_order - b.most_order),
+                                  std::abs(b.least_order - a.most_order));
     if (!depends && distance > kMostDistance) return false;
     return SizesFit(a, b) && SharedBytes(a, b) >= kLeastSharedBytes &&
            ReadsInOrder(b, a) && ReadsInOrder(a, b) &&
@@ -272,6 +277,8 @@ class Scheduler {
       a.reads.try_emplace(buffer, true).first->second &= in_order;
     }
     a.writes.insert(b.writes.begin(), b.writes.end());
+    a.least_order = std::min(a.least_order, b.least_order);
+    a.most_order = std::max(a.most_order, b.most_order);
     JoinAncestors(into, from);
     Relink(into, from);
     b = {};

@@ -127,6 +127,9 @@ class Others(unittest.TestCase):
             both = json.loads(run("time-operators", str(path)).stdout)
             slow = json.loads(run("time-operators", str(path),
                                   "--no-tf32").stdout)
+            steps = {runtime: json.loads(run(
+                "time-operators", str(path), "--host", "typical",
+                "--runtime", runtime).stdout) for runtime in ("eager", "compile")}
             path.write_text(relu + "graph\n%x = input f32[1]\nnonsense\n")
             wrong = run("time-operators", str(path))
         self.assertEqual(len(both), 2)
@@ -134,6 +137,9 @@ class Others(unittest.TestCase):
         self.assertAlmostEqual(both[0], 8 / 0.87 / 1.555 + 3, delta=0.01)
         self.assertEqual(slow[0], both[0])
         self.assertGreater(slow[1], both[1])
+        # A call of a compiled step takes longer than one operator of PyTorch's.
+        self.assertLess(both[0], steps["eager"][0])
+        self.assertLess(steps["eager"][0], steps["compile"][0])
         self.assertIn("graph 1", wrong.stderr)
 
     def test_version_names_libtorch(self):

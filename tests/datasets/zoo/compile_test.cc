@@ -78,6 +78,7 @@ int KernelsOf(const std::string& network, Mode mode) {
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const Node& node = graph.nodes()[i];
     if (node.phase != Phase::kOptimizer && node.target != "empty" &&
+        node.kind != OpKind::kView &&
         loops[i].kind != runtime::LoopKind::kView) {
       ++count;
     }

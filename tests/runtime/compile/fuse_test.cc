@@ -26,6 +26,28 @@ std::vector<std::string> KernelsIn(const std::string& body) {
   return targets;
 }
 
+TEST(Fuse, CountsKernelsBetweenTwoReadersOfATensor) {
+  std::string body =
+      "%x = input f32[64]\n%z0 = input f32[32]\n%a = relu(%x) : f32[64]\n";
+  for (int i = 0; i < 70; ++i) {
+    body += "%z" + std::to_string(i + 1) + " = neg(%z" + std::to_string(i) +
+            ") : f32[32]\n";
+  }
+  body += "%b = tanh(%x) : f32[64]\noutput %a\noutput %b\noutput %z70\n";
+  EXPECT_EQ(Fused(body).nodes().size(), 2U);
+}
+
+TEST(Fuse, GeneratesNothingForComplexNumbers) {
+  const OperatorGraph graph = Fused(R"(%x = input c64[64]
+%y = mul(%x, %x) : c64[64]
+%z = add(%y, %x) : c64[64]
+output %z
+)");
+  ASSERT_EQ(graph.nodes().size(), 2U);
+  EXPECT_EQ(graph.node(0).target, "mul");
+  EXPECT_EQ(graph.node(1).target, "add");
+}
+
 TEST(Fuse, ANormWithKnownStatisticsIsOneKernelWithItsActivation) {
   EXPECT_THAT(KernelsIn("%x = input f16[8,128,16,16]\n"
                         "%w = parameter f16[128,128,3,3]\n"
