@@ -15,6 +15,7 @@
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/synonyms.h"
+#include "foretell/error.h"
 #include "foretell/zoo.h"
 #include "src/core/ignoring_case.h"
 #include "src/core/parse_number.h"
@@ -171,6 +172,14 @@ std::vector<std::string> WithRecipes(const CLI::App& app,
     if (!flag.value.empty()) stated.push_back(flag.value);
   }
   PrintRecipe(given, recipe, stated);
+  if (!given.has_model && recipe.model.empty() &&
+      given.flags.count("--help") == 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: no network is stated that foretell knows; "
+                            "name it before the flags, by a config.json or as "
+                            "`foretell zoo list --hub` does",
+                            Joined(given.configs)));
+  }
   words.insert(first, stated.begin(), stated.end());
   return words;
 }
