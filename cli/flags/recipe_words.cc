@@ -15,7 +15,9 @@
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/synonyms.h"
+#include "foretell/error.h"
 #include "foretell/zoo.h"
+#include "src/core/ignoring_case.h"
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
 #include "src/recipes/recipe.h"
@@ -92,8 +94,16 @@ bool IsReplaced(const std::string& flag, const std::set<std::string>& given) {
          });
 }
 
+/// Endings of copies whose weights bitsandbytes has quantized, as flags state.
+constexpr std::string_view kCopies[] = {"-bnb-4bit", "-unsloth"};
+
+/// The name without its owner and without the endings of copies, in lower case.
 std::string LastName(const std::string& model) {
-  return model.substr(model.rfind('/') + 1);
+  std::string name = LowerCase(model.substr(model.rfind('/') + 1));
+  for (const std::string_view ending : kCopies) {
+    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  }
+  return name;
 }
 
 /// `model`, or the known network of which it is a copy.
@@ -132,8 +142,9 @@ void AddRecipeFlags(CLI::App& command) {
       .add_option_function<std::vector<std::string>>(
           kConfigFlag, [](const std::vector<std::string>&) {},
           "File that a run is started with, of axolotl, LLaMA-Factory, "
-          "torchtune, torchtitan, transformers, TRL, PEFT, accelerate or "
-          "DeepSpeed; may be repeated; flags replace what it states")
+          "torchtune, litgpt, unsloth, TRL, transformers, PEFT, accelerate, "
+          "DeepSpeed and others (docs/finetuning.md); may be repeated; flags "
+          "replace what it states")
       ->allow_extra_args(false);
   command
       .add_option_function<int>(
@@ -161,6 +172,14 @@ std::vector<std::string> WithRecipes(const CLI::App& app,
     if (!flag.value.empty()) stated.push_back(flag.value);
   }
   PrintRecipe(given, recipe, stated);
+  if (!given.has_model && recipe.model.empty() &&
+      given.flags.count("--help") == 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: no network is stated that foretell knows; "
+                            "name it before the flags, by a config.json or as "
+                            "`foretell zoo list --hub` does",
+                            Joined(given.configs)));
+  }
   words.insert(first, stated.begin(), stated.end());
   return words;
 }

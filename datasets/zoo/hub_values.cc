@@ -41,6 +41,12 @@ std::string SquareRoot(const std::string& text, const HubValue& /*other*/) {
   return FormatValue(std::sqrt(static_cast<double>(WholeOr0(text))));
 }
 
+std::string RotaryBase(const std::string& text, const HubValue& /*other*/) {
+  constexpr double kLargest = 1'000'000;
+  const auto base = ParseNumber<double>(text);
+  return base && *base > kLargest ? FormatValue(kLargest) : text;
+}
+
 std::string Activation(const std::string& text, const HubValue& /*other*/) {
   return text == "gelu_pytorch_tanh" ? "gelu_tanh" : text;
 }

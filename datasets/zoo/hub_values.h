@@ -24,6 +24,8 @@ std::string Gpt2Head(const std::string& text, const HubValue& other);
 /// remainder.
 std::string WidthRatio(const std::string& text, const HubValue& other);
 std::string SquareRoot(const std::string& text, const HubValue& other);
+/// At most the largest number of a field: a rotary base changes no operator.
+std::string RotaryBase(const std::string& text, const HubValue& other);
 /// The zoo's name of an activation.
 std::string Activation(const std::string& text, const HubValue& other);
 

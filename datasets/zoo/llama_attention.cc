@@ -83,15 +83,17 @@ GroupedAttention::GroupedAttention(const LlamaConfig& config,
   const std::int64_t inside = config.heads * config.HeadWidth();
   const std::int64_t shared = config.kv_heads * config.HeadWidth();
   const bool bias = config.qkv_bias;
+  const LayerNames& names = config.Names();
   if (config.fused_qkv) {
-    qkv_ = register_module("qkv_proj",
+    qkv_ = register_module(std::string(names.qkv),
                            Dense(config.width, inside + 2 * shared, bias));
   } else {
     q_ = register_module("q_proj", Dense(config.width, inside, bias));
     k_ = register_module("k_proj", Dense(config.width, shared, bias));
     v_ = register_module("v_proj", Dense(config.width, shared, bias));
   }
-  o_ = register_module("o_proj", Dense(inside, config.width, config.out_bias));
+  o_ = register_module(std::string(names.out),
+                       Dense(inside, config.width, config.out_bias));
   if (!config.head_norms && !config.width_norms) return;
   const bool of_all = config.width_norms;
   q_norm_ = register_module(

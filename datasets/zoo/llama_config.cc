@@ -2,11 +2,23 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "datasets/zoo/token_activation.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
 namespace {
+
+/// By transformers' modeling_*.py.
+constexpr LayerNames kLayerNames[] = {
+    {"llama", "qkv_proj", "o_proj", "up_proj", "down_proj"},
+    {"phi", "qkv_proj", "dense", "fc1", "fc2"},
+    {"starcoder2", "qkv_proj", "o_proj", "c_fc", "c_proj"},
+    {"gpt_neox", "query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"},
+    {"gpt_bigcode", "c_attn", "c_proj", "c_fc", "c_proj"},
+};
 
 void CheckHeads(const LlamaConfig& config) {
   if (config.head_width == 0) RequireHeads(config.width, config.heads);
@@ -37,6 +49,7 @@ void CheckHeads(const LlamaConfig& config) {
 void CheckBlocks(const LlamaConfig& config) {
   ParseNormKind(config.norm);
   FindTokenActivation(config.activation);
+  config.Names();
   Require(
       config.parallel_norms == 1 || config.parallel_norms == 2,
       fmt::format("parallel_norms={}: expected 1 or 2", config.parallel_norms));
@@ -82,6 +95,16 @@ void CheckPhase(const LlamaConfig& config) {
 }
 
 }  // namespace
+
+const LayerNames& LlamaConfig::Names() const {
+  const auto* const found =
+      std::ranges::find(kLayerNames, layer_names, &LayerNames::kind);
+  Require(found != std::end(kLayerNames),
+          fmt::format("layer_names={}: expected llama, phi, starcoder2, "
+                      "gpt_neox or gpt_bigcode",
+                      layer_names));
+  return *found;
+}
 
 std::int64_t LlamaConfig::HeadWidth() const {
   if (head_width > 0) return head_width;

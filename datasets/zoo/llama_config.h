@@ -3,12 +3,22 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "datasets/zoo/family.h"
 #include "datasets/zoo/token_norm.h"
 
 namespace foretell::zoo {
+
+/// Names of a block's layers, which adapters are chosen by.
+struct LayerNames {
+  std::string_view kind;
+  std::string_view qkv;
+  std::string_view out;
+  std::string_view up;
+  std::string_view down;
+};
 
 /// A decoder of language as transformers 4.45 to 4.56 runs it; defaults are
 /// those of LLaMA-2-7B. Fields that are not said otherwise have their meaning
@@ -62,6 +72,9 @@ struct LlamaConfig {
   bool mlp_gate = true;             ///< false: two plain layers.
   bool fused_gate_up = false;
   bool mlp_bias = false;
+  /// Whose names the layers have: llama, phi, starcoder2, gpt_neox (Falcon too)
+  /// or gpt_bigcode.
+  std::string layer_names = "llama";
   std::int64_t experts = 0;  ///< 0: none; RoutedExperts says what it assumes.
   std::int64_t experts_per_token = 2;
   std::int64_t expert_inner = 0;  ///< 0: inner.
@@ -102,11 +115,11 @@ struct LlamaConfig {
                   width_norms, fused_qkv, copied_kv, out_bias, window,
                   window_pattern, attention_softcap, attention_dropout,
                   attention, repeat_kv, packed, activation, mlp_gate,
-                  fused_gate_up, mlp_bias, experts, experts_per_token,
-                  expert_inner, shared_inner, packed_experts, norm_topk,
-                  embedding_scale, logits_scale, logit_softcap, head_bias,
-                  upcast_logits, shift_logits, upcast_loss, returned_cache,
-                  phase, cache, all_logits, seq)
+                  fused_gate_up, mlp_bias, layer_names, experts,
+                  experts_per_token, expert_inner, shared_inner, packed_experts,
+                  norm_topk, embedding_scale, logits_scale, logit_softcap,
+                  head_bias, upcast_logits, shift_logits, upcast_loss,
+                  returned_cache, phase, cache, all_logits, seq)
 
   bool IsDecoding() const { return phase == "decode"; }
   std::int64_t HeadWidth() const;
@@ -117,6 +130,8 @@ struct LlamaConfig {
   std::int64_t Room() const;
   /// Whether layer `layer`, from 0, has a window.
   bool HasWindow(std::int64_t layer) const;
+  /// Throws Error(kInvalidArgument) if layer_names is none of them.
+  const LayerNames& Names() const;
   std::shared_ptr<TokenNorm> MakeNorm(std::int64_t size) const;
 
   std::vector<InputSpec> Inputs() const;

@@ -48,15 +48,16 @@ DecoderMlp::DecoderMlp(const LlamaConfig& config, std::int64_t inner)
     : activate_(FindTokenActivation(config.activation)) {
   const std::int64_t width = config.width;
   const bool bias = config.mlp_bias;
+  const LayerNames& names = config.Names();
   if (config.fused_gate_up) {
     gate_up_ = register_module("gate_up_proj", Dense(width, 2 * inner, bias));
   } else {
     if (config.mlp_gate) {
       gate_ = register_module("gate_proj", Dense(width, inner, bias));
     }
-    up_ = register_module("up_proj", Dense(width, inner, bias));
+    up_ = register_module(std::string(names.up), Dense(width, inner, bias));
   }
-  down_ = register_module("down_proj", Dense(inner, width, bias));
+  down_ = register_module(std::string(names.down), Dense(inner, width, bias));
 }
 
 at::Tensor DecoderMlp::forward(const at::Tensor& x) {

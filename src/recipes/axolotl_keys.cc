@@ -24,12 +24,17 @@ constexpr KeyRow kAxolotlKeys[] = {
     {"", Setting::kWeights, Kind::kText, "", "fp32"},
     {"tf32", Setting::kTf32, Kind::kText, "true=true false= auto="},
     {"gradient_checkpointing", Setting::kCheckpointing, Kind::kText,
-     "true=true false= offload=? offload_disk=? unsloth=?"},
+     "true=true false= offload=true? offload_disk=true? unsloth=true?"},
     {"fsdp_config.activation_checkpointing", Setting::kCheckpointing,
      Kind::kFlag},
     {"fsdp_config.fsdp_activation_checkpointing", Setting::kCheckpointing,
      Kind::kFlag},
     {"", Setting::kCheckpointing, Kind::kText, "", "false"},
+    {"rl", Setting::kObjective, Kind::kText, "false= none= *=!"},
+    {"reward_model", Setting::kObjective, Kind::kText, "false= *=!"},
+    {"process_reward_model", Setting::kObjective, Kind::kText, "false= *=!"},
+    {"torch_dtype", Setting::kWeights, Kind::kText,
+     "bfloat16=bf16 float16=fp16 float32=fp32 auto= *=?"},
     {"adapter", Setting::kMethod, Kind::kText, "lora=lora qlora=lora", "full"},
     {"load_in_4bit", Setting::kBits, Kind::kFlag, "true=4 false="},
     {"load_in_8bit", Setting::kBits, Kind::kFlag, "true=8 false="},
@@ -78,8 +83,8 @@ const Format kAxolotlFormat = {
     .marks = "base_model",
     .keys = kAxolotlKeys,
     .left_out =
-        "sample_packing rl trl qat quantization reward_model "
-        "process_reward_model dynamic_checkpoint fp8* torch_compile "
+        "sample_packing trl qat quantization dynamic_checkpoint fp8* "
+        "torch_compile "
         "activation_offloading layer_offloading selective_checkpointing "
         "unfrozen_parameters resize_token_embeddings_to_32x tiled_mlp* "
         "chunked_cross_entropy cut_cross_entropy flash_attn_cross_entropy "

@@ -37,8 +37,12 @@ enum class Setting : std::uint8_t {
   kDropout,
   kTargets,
   kAllLinear,    ///< kBlockLayers instead of kTargets.
-  kMlpTargets,   ///< The layers of MLPs in addition to kTargets.
-  kHeadTarget,   ///< The head in addition to kTargets.
+  kQueryTarget,  ///< These layers in addition to kTargets.
+  kKeyTarget,
+  kValueTarget,
+  kOutTarget,
+  kMlpTargets,
+  kHeadTarget,
   kFeedforward,  ///< Of ia3.
   kSave,
   kBias,
@@ -55,6 +59,7 @@ enum class Setting : std::uint8_t {
   kCrossEntropy,
   kFusedLinear,
   kChunkedLoss,  ///< Number of chunks.
+  kLossChunk,    ///< Tokens of a sequence in a chunk, instead.
   kShard,        ///< ddp, zero1, zero2, fsdp.
   kShardVersion,
   kShardOffload,
@@ -64,8 +69,9 @@ enum class Setting : std::uint8_t {
   kDataGpus,   ///< Among which batches are shared: kGpus without those below.
   kTensorGpus,
   kContextGpus,
-  kRotation,  ///< all-to-all; unset: all keys and values at once.
-  kEngine,    ///< deepspeed.
+  kRotation,   ///< all-to-all; unset: all keys and values at once.
+  kEngine,     ///< deepspeed.
+  kObjective,  ///< Never set: what is minimised, if it is not supported.
 };
 
 /// How a key's value becomes text.
@@ -74,6 +80,7 @@ enum class Kind : std::uint8_t {
   kNumber,  ///< A number from 0.
   kFlag,    ///< A Boolean.
   kText,
+  kImplied,    ///< Text whose setting any other key's replaces.
   kComponent,  ///< The last name of a dotted path, without `lora_` or `qlora_`.
   kNames,      ///< A list of modules, or names separated by commas.
   kModules,  ///< A list of modules, or an expression that matches whole names.
@@ -90,12 +97,13 @@ struct KeyRow {
   Setting setting;
   Kind kind;
   /// Conversions "theirs=ours" separated by blanks, of each name of a list; the
-  /// first that matches, where '*' is any text. Nothing after '=': unset; '?':
-  /// left out; '*': the same. Empty: values are the same, and false is unset;
-  /// otherwise others are errors.
+  /// first that matches, where '*' is any text. Nothing after '=': unset; '*':
+  /// the same; a '?' at the end: left out as well; '!': an error, because the
+  /// step has more than supervised training. Empty: values are the same, and
+  /// false is unset; otherwise others are errors.
   std::string_view values = {};
-  /// The setting if the key is missing or, except for kLength, null; empty:
-  /// unset; '?': left out.
+  /// The setting if the key is missing or, except for kLength and kBits, null;
+  /// empty: unset; '?': left out.
   std::string_view absent = {};
 };
 
@@ -122,9 +130,15 @@ extern const Format kDeepSpeedFormat;
 extern const Format kAccelerateFormat;
 extern const Format kPeftFormat;
 extern const Format kTorchtuneFormat;
+extern const Format kUnslothFormat;
 extern const Format kTorchtitanFormat;
+extern const Format kLitgptFormat;
+extern const Format kAutotrainFormat;
+extern const Format kLlmStudioFormat;
 extern const Format kAxolotlFormat;
 extern const Format kLlamaFactoryFormat;
+extern const Format kLlamaFactoryV1Format;
+extern const Format kOpenInstructFormat;
 extern const Format kTrlFormat;
 extern const Format kTransformersFormat;
 

@@ -38,7 +38,7 @@ std::string ScalarText(const json& value, const std::string& place,
 std::optional<std::string> Converted(std::string_view values,
                                      const std::string& theirs) {
   for (const std::string_view word : WordsIn(values)) {
-    const std::size_t equals = word.rfind('=');
+    const std::size_t equals = word.find('=');
     if (!Matches(word.substr(0, equals), theirs)) continue;
     const std::string_view ours = word.substr(equals + 1);
     return ours == "*" ? theirs : std::string(ours);
@@ -49,7 +49,7 @@ std::optional<std::string> Converted(std::string_view values,
 std::string KnownValues(std::string_view values) {
   std::vector<std::string> known;
   for (const std::string_view word : WordsIn(values)) {
-    known.emplace_back(word.substr(0, word.rfind('=')));
+    known.emplace_back(word.substr(0, word.find('=')));
   }
   return Joined(known);
 }
@@ -65,11 +65,20 @@ void AddConverted(const KeyRow& row, const std::string& theirs,
                 fmt::format("{} is {}, expected {}", place,
                             ShowJson(json(theirs)), KnownValues(values)));
   }
-  if (*ours == "?") {
-    result.is_left_out = true;
-  } else if (!ours->empty()) {
-    result.text.append(result.text.empty() ? "" : "|").append(*ours);
+  if (*ours == "!") {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{} is {}, and only supervised training is "
+                            "predicted, without the models, texts or pairs of "
+                            "other kinds",
+                            place, ShowJson(json(theirs))));
   }
+  std::string_view text = *ours;
+  if (text.ends_with('?')) {
+    result.is_left_out = true;
+    text.remove_suffix(1);
+  }
+  if (text.empty()) return;
+  result.text.append(result.text.empty() ? "" : "|").append(text);
 }
 
 std::vector<std::string> Separated(const std::string& text, char separator) {
@@ -147,7 +156,7 @@ std::string NumberText(const json& value, const std::string& place) {
   }
   if (!(number >= 0 && number < 1))
     FailValue(place, value, "a number in [0, 1)");
-  return number == 0 ? "" : fmt::format("{}", number);
+  return fmt::format("{}", number);
 }
 
 /// "qlora_llama3_1_8b" of "torchtune.models.llama3_1.qlora_llama3_1_8b",

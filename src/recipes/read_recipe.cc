@@ -22,9 +22,14 @@ using nlohmann::json;
 
 /// In the order in which they are tried.
 constexpr const Format* kFormats[] = {
-    &kDeepSpeedFormat,    &kAccelerateFormat, &kPeftFormat,
-    &kTorchtuneFormat,    &kTorchtitanFormat, &kAxolotlFormat,
-    &kLlamaFactoryFormat, &kTrlFormat,        &kTransformersFormat};
+    &kDeepSpeedFormat,      &kAccelerateFormat,
+    &kPeftFormat,           &kTorchtuneFormat,
+    &kUnslothFormat,        &kTorchtitanFormat,
+    &kLitgptFormat,         &kAutotrainFormat,
+    &kLlmStudioFormat,      &kAxolotlFormat,
+    &kLlamaFactoryV1Format, &kLlamaFactoryFormat,
+    &kOpenInstructFormat,   &kTrlFormat,
+    &kTransformersFormat};
 
 /// Values of kLeftOut keys that change nothing.
 constexpr std::string_view kNeutral[] = {
@@ -139,8 +144,10 @@ class RecipeReader {
     const std::string key = prefix + std::string(row.key);
     const json value = ValueOf(row, document);
     if (value.is_null()) {
-      // No length is no limit, whatever the default is.
-      if (row.setting == Setting::kLength && HasKey(document, row.key)) return;
+      // Null is no limit or no quantization, whatever the default is.
+      const bool has_null =
+          row.setting == Setting::kLength || row.setting == Setting::kBits;
+      if (has_null && HasKey(document, row.key)) return;
       if (row.absent == "?") {
         left_out_.push_back(key + " (default)");
       } else if (!row.absent.empty()) {
@@ -157,9 +164,11 @@ class RecipeReader {
     }
     if (said.text.empty()) return;
     const bool yields = format.yields || row.setting == Setting::kModel;
-    const Rank rank = row.kind == Kind::kObject ? Rank::kDefault
-                      : yields                  ? Rank::kYielding
-                                                : Rank::kStated;
+    const bool is_implied =
+        row.kind == Kind::kObject || row.kind == Kind::kImplied;
+    const Rank rank = is_implied ? Rank::kDefault
+                      : yields   ? Rank::kYielding
+                                 : Rank::kStated;
     settings_.Set(row.setting, said.text, rank, file, key);
   }
 

@@ -20,7 +20,23 @@ namespace {
 /// decoders and encoders that foretell knows.
 constexpr std::string_view kUsualTargets =
     "q_proj|v_proj|query_key_value|c_attn|qkv_proj|query|value";
-constexpr std::string_view kMlpLayers = "gate_proj|up_proj|down_proj";
+
+/// Layers by the names that transformers gives them.
+struct TargetRow {
+  Setting setting;
+  std::string_view layers;
+};
+
+constexpr TargetRow kMoreTargets[] = {
+    {Setting::kQueryTarget, "q_proj|qkv_proj|query_key_value"},
+    {Setting::kKeyTarget, "k_proj"},
+    {Setting::kValueTarget, "v_proj"},
+    {Setting::kOutTarget, "o_proj|dense"},
+    {Setting::kMlpTargets,
+     "gate_proj|up_proj|down_proj|gate_up_proj|fc1|fc2|dense_h_to_4h|"
+     "dense_4h_to_h"},
+    {Setting::kHeadTarget, "lm_head"},
+};
 
 struct KernelRow {
   Setting setting;
@@ -184,16 +200,20 @@ class FlagWriter {
     }
   }
 
-  /// Whether trained weights have 32 bits and products run in 16.
-  bool HasMasterWeights() const {
+  /// accelerate's prepare_model holds shards of what is trained in FP32, and
+  /// DeepSpeed's optimizers a copy, whatever type the weights were read in.
+  bool WidensWeights() const {
     if (adapts_ || Is(Setting::kMaster, "false")) return false;
-    // accelerate's prepare_model holds shards of what is trained in FP32, and
-    // DeepSpeed's optimizers a copy.
     const int sharing = copies_ * CountOr1(Setting::kContextGpus);
     const bool is_sharded = settings_.Has(Setting::kShard) && sharing > 1 &&
                             !Is(Setting::kShard, "ddp");
-    return IsOn(Setting::kMaster) || is_sharded || Is(Setting::kAmp, "fp16") ||
-           Is(Setting::kEngine, "deepspeed");
+    return is_sharded || Is(Setting::kEngine, "deepspeed");
+  }
+
+  /// Whether trained weights have 32 bits and products run in 16.
+  bool HasMasterWeights() const {
+    if (adapts_ || Is(Setting::kMaster, "false")) return false;
+    return IsOn(Setting::kMaster) || Is(Setting::kAmp, "fp16");
   }
 
   void AddPrecision() {
@@ -206,7 +226,8 @@ class FlagWriter {
     if (weights == "fp32" && IsOn(Setting::kTf32)) weights = "tf32";
     const bool is_wide = weights == "fp32" || weights == "tf32";
     const bool is_autocast =
-        !amp.empty() && (is_wide || (HasMasterWeights() && weights.empty()));
+        !amp.empty() &&
+        (is_wide || WidensWeights() || (HasMasterWeights() && weights.empty()));
     if (is_autocast) AddSwitch("--autocast");
     const bool is_amp = is_autocast || weights.empty();
     Add("--precision", is_amp ? amp : weights);
@@ -214,7 +235,10 @@ class FlagWriter {
 
   void AddQuantization() {
     const std::string& bits = settings_.Get(Setting::kBits);
-    if (bits.empty()) return;
+    // A tool's default quantizes for adapters only.
+    if (bits.empty() || (!adapts_ && !settings_.IsStated(Setting::kBits))) {
+      return;
+    }
     if (bits == "8") return Add("--quantize", "int8");
     std::string text = settings_.Get(Setting::kQuantType);
     if (text.empty()) text = "nf4";
@@ -228,9 +252,11 @@ class FlagWriter {
       return std::string(kBlockLayers);
     }
     if (targets.starts_with('^')) return targets;
+    for (const TargetRow& row : kMoreTargets) {
+      if (!IsOn(row.setting)) continue;
+      targets.append(targets.empty() ? "" : "|").append(row.layers);
+    }
     if (targets.empty()) targets = kUsualTargets;
-    if (IsOn(Setting::kMlpTargets)) targets += fmt::format("|{}", kMlpLayers);
-    if (IsOn(Setting::kHeadTarget)) targets += "|lm_head";
     // PEFT compares whole names: `dense` is not `dense_h_to_4h`.
     return fmt::format("\\b({})\\.", targets);
   }
@@ -239,10 +265,14 @@ class FlagWriter {
     const std::string& method = settings_.Get(Setting::kAdapter);
     const auto* const usual = std::ranges::find(
         kAdapters, method.empty() ? "lora" : method, &AdapterRow::name);
-    const bool is_sized =
-        settings_.Has(Setting::kRank) || settings_.Has(Setting::kBlock);
-    const std::string rank(is_sized ? settings_.Get(Setting::kRank)
-                                    : usual->rank);
+    // A tool's default rank is of LoRA.
+    const bool has_rank =
+        settings_.IsStated(Setting::kRank) ||
+        (settings_.Has(Setting::kRank) && !usual->rank.empty());
+    const bool is_sized = has_rank || settings_.Has(Setting::kBlock);
+    const std::string rank(has_rank   ? settings_.Get(Setting::kRank)
+                           : is_sized ? ""
+                                      : usual->rank);
     const std::string block(is_sized ? settings_.Get(Setting::kBlock)
                                      : usual->block);
     std::string text = rank.empty() ? "" : fmt::format("r={},", rank);
@@ -250,7 +280,9 @@ class FlagWriter {
     const auto add = [&text](std::string_view key, const std::string& value) {
       if (!value.empty()) text += fmt::format(",{}={}", key, value);
     };
-    add("dropout", settings_.Get(Setting::kDropout));
+    if (!Is(Setting::kDropout, "0")) {
+      add("dropout", settings_.Get(Setting::kDropout));
+    }
     const bool is_quantized = settings_.Has(Setting::kBits);
     const Setting type = is_quantized && !settings_.Has(Setting::kAdapterType)
                              ? Setting::kQuantizedAdapterType
@@ -296,11 +328,19 @@ class FlagWriter {
       if (is_part && IsOn(Setting::kLiger)) continue;
       kernels.emplace_back(row.name);
     }
-    if (settings_.Has(Setting::kChunkedLoss)) {
-      kernels.push_back("chunked-cross-entropy:" +
-                        settings_.Get(Setting::kChunkedLoss));
-    }
+    const std::string chunks = ChunksOfLoss();
+    if (!chunks.empty()) kernels.push_back("chunked-cross-entropy:" + chunks);
     Add("--kernels", Joined(kernels, ","));
+  }
+
+  std::string ChunksOfLoss() const {
+    if (!settings_.Has(Setting::kLossChunk)) {
+      return settings_.Get(Setting::kChunkedLoss);
+    }
+    const int tokens = settings_.Count(Setting::kLength);
+    const int chunk = settings_.Count(Setting::kLossChunk);
+    return tokens > chunk ? fmt::format("{}", (tokens + chunk - 1) / chunk)
+                          : "";
   }
 
   void AddParallel() {

@@ -17,6 +17,7 @@ constexpr std::string_view kTuneModels =
     "llama3_1_405b=meta-llama/Llama-3.1-405B "
     "llama3_2_1b=meta-llama/Llama-3.2-1B llama3_2_3b=meta-llama/Llama-3.2-3B "
     "llama3_3_70b=meta-llama/Llama-3.3-70B-Instruct "
+    "code_llama2_7b=codellama/CodeLlama-7b-hf "
     "mistral_7b=mistralai/Mistral-7B-v0.1 gemma_2b=google/gemma-2b "
     "gemma_7b=google/gemma-7b gemma2_2b=google/gemma-2-2b "
     "gemma2_9b=google/gemma-2-9b gemma2_27b=google/gemma-2-27b "
@@ -62,6 +63,10 @@ constexpr KeyRow kTorchtuneKeys[] = {
     {"optimizer.fused", Setting::kFused, Kind::kFlag, "true=on false="},
     {"optimizer.foreach", Setting::kForeach, Kind::kFlag, "true= false=off"},
     {"optimizer_in_bwd", Setting::kInBackward, Kind::kFlag},
+    {"loss._component_", Setting::kObjective, Kind::kText,
+     "torchtune.rlhf.*=! *="},
+    {"policy_model._component_", Setting::kObjective, Kind::kText, "*=!"},
+    {"teacher_model._component_", Setting::kObjective, Kind::kText, "*=!"},
     {"loss._component_", Setting::kChunkedLoss, Kind::kText,
      "*.LinearCrossEntropyLoss=8 *.CEWithChunkedOutputLoss=8 "
      "torch.nn.CrossEntropyLoss= *=?"},
@@ -129,8 +134,8 @@ const Format kTorchtuneFormat = {
     .keys = kTorchtuneKeys,
     .left_out =
         "compile enable_activation_offloading "
-        "quantizer teacher_* ref_* policy_model value_model "
-        "reward_and_value_model num_generations tensor_parallel_* "
+        "quantizer teacher_* ref_* value_model reward_and_value_model "
+        "num_generations tensor_parallel_* "
         "context_parallel_dim=1 data_parallel_replicate_dim=1 "
         "custom_sharded_layers activation_checkpointing_mode "
         "kd_loss enable_fp8_training ac_mode dataset.packed",
@@ -146,7 +151,7 @@ const Format kTorchtuneFormat = {
 const Format kTorchtitanFormat = {
     .tool = "torchtitan at 6404b932",
     .marks =
-        "training.seq_len training.local_batch_size training.batch_size "
+        "training.seq_len training.local_batch_size "
         "model.flavor activation_checkpoint.mode",
     .keys = kTorchtitanKeys,
     .left_out =

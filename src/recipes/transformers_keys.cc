@@ -11,6 +11,11 @@ constexpr std::string_view kTypes =
     "torch.float16=fp16 torch.float32=fp32 auto=";
 
 constexpr KeyRow kTransformersKeys[] = {
+    // ModelArguments of the examples.
+    {"model_name_or_path", Setting::kModel, Kind::kText},
+    {"torch_dtype", Setting::kWeights, Kind::kText, kTypes},
+    {"dtype", Setting::kWeights, Kind::kText, kTypes},
+    {"block_size", Setting::kLength, Kind::kCount},
     {"per_device_train_batch_size", Setting::kBatch, Kind::kCount, "", "8"},
     {"gradient_accumulation_steps", Setting::kAccumulation, Kind::kCount, "",
      "1"},
@@ -69,7 +74,9 @@ constexpr std::string_view kTransformersIgnored =
     "resume_from_checkpoint local_rank past_index jit_mode_eval use_ipex "
     "no_cuda ray_scope tpu_* mp_parameters dispatch_batches split_batches "
     "use_legacy_prediction_loop predict_with_generate generation_* "
-    "sortish_sampler _n_gpu world_size logging_dir";
+    "sortish_sampler _n_gpu world_size logging_dir model_revision tokenizer_* "
+    "attn_implementation config_name dataset_* validation_split_percentage "
+    "preprocessing_num_workers overwrite_cache trust_remote_code";
 
 constexpr KeyRow kTrlKeys[] = {
     {"bf16", Setting::kAmp, Kind::kFlag, "true=bf16 false=", "bf16"},
@@ -81,6 +88,25 @@ constexpr KeyRow kTrlKeys[] = {
     // Liger's fused loss, only these are in memory.
     {"loss_type", Setting::kFusedLinear, Kind::kText,
      "chunked_nll=true nll= *=?", "true"},
+    {"beta", Setting::kObjective, Kind::kText, "*=!"},
+    {"num_generations", Setting::kObjective, Kind::kText, "*=!"},
+    {"reward_funcs", Setting::kObjective, Kind::kWords, "*=!"},
+    {"max_prompt_length", Setting::kObjective, Kind::kText, "*=!"},
+    // ModelConfig, with the defaults of an adapter.
+    {"use_peft", Setting::kMethod, Kind::kFlag, "true=lora false=full"},
+    {"use_peft", Setting::kRank, Kind::kImplied, "true=16 false="},
+    {"use_peft", Setting::kDropout, Kind::kImplied, "true=0.05 false="},
+    {"lora_r", Setting::kRank, Kind::kCount},
+    {"lora_dropout", Setting::kDropout, Kind::kNumber},
+    {"lora_target_modules", Setting::kTargets, Kind::kModules},
+    {"lora_modules_to_save", Setting::kSave, Kind::kNames},
+    {"use_dora", Setting::kDora, Kind::kFlag},
+    {"load_in_4bit", Setting::kBits, Kind::kFlag, "true=4 false="},
+    {"load_in_8bit", Setting::kBits, Kind::kFlag, "true=8 false="},
+    {"load_in_4bit", Setting::kQuantType, Kind::kImplied, "true=nf4 false="},
+    {"bnb_4bit_quant_type", Setting::kQuantType, Kind::kText,
+     "nf4=nf4 fp4=fp4"},
+    {"use_bnb_nested_quant", Setting::kNested, Kind::kFlag},
     {"model_init_kwargs.dtype", Setting::kWeights, Kind::kText, kTypes},
     {"model_init_kwargs.torch_dtype", Setting::kWeights, Kind::kText, kTypes},
     {"model_init_kwargs.quantization_config.load_in_4bit", Setting::kBits,
@@ -144,11 +170,16 @@ const Format kTrlFormat = {
     .tool = "trl 1.10.0",
     .marks =
         "dataset_text_field max_length max_seq_length packing "
-        "completion_only_loss model_init_kwargs",
+        "completion_only_loss model_init_kwargs use_peft lora_target_modules "
+        "attn_implementation chat_template dataset_mixture",
     .keys = kTrlKeys,
-    .left_out = "activation_offloading beta loss_weights precompute_*",
+    .left_out =
+        "activation_offloading loss_weights precompute_* "
+        "lora_target_parameters",
     .ignored =
-        "model_init_kwargs router_aux_loss_coef trust_remote_code "
+        "lora_alpha lora_task_type use_rslora bnb_4bit_quant_storage "
+        "chat_template system_prompt model_init_kwargs router_aux_loss_coef "
+        "trust_remote_code "
         "chat_template_path dataset_* eos_token pad_token pad_to_* "
         "truncation_mode shuffle_dataset packing packing_strategy "
         "padding_free eval_packing completion_only_loss "

@@ -59,6 +59,14 @@ TEST(ConvertValue, ConvertsWordsInOrder) {
             "f: k is \"yes\", expected true or false");
 }
 
+TEST(ConvertValue, LeavesOutWhatItTakesInPart) {
+  const KeyValue value = ConvertValue(
+      {"k", Setting::kModel, Kind::kText, "a=b? c=?"}, "a", "f: k");
+  EXPECT_EQ(value.text, "b");
+  EXPECT_TRUE(value.is_left_out);
+  EXPECT_EQ(Text(Kind::kText, "a=b? c=?", "c"), "");
+}
+
 TEST(ConvertValue, ReadsModules) {
   EXPECT_EQ(Text(Kind::kNames, "", "q_proj, v_proj"), "q_proj|v_proj");
   EXPECT_EQ(Text(Kind::kModules, "", json::array({"q", "a.b"})), "q|a\\.b");

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "foretell/error.h"
@@ -108,13 +110,13 @@ TEST(Recipe, ReadsTheDeepSpeedFileThatAnotherNames) {
 
 TEST(Recipe, IsThatOfTorchtune) {
   const Recipe recipe = RecipeFrom({"torchtune_qlora.yaml"});
-  EXPECT_EQ(
-      LineOf(recipe),
-      "meta-llama/Llama-3.1-8B --method qlora --batch 2 --accumulate 8 "
-      "--seq-len 2048 --optimizer adamw --fused on --precision bf16 "
-      "--quantize nf4,double --lora r=8,targets=\\b(q_proj|v_proj|o_proj|"
-      "gate_proj|up_proj|down_proj)\\.,type=bf16 --recompute auto --kernels "
-      "chunked-cross-entropy:8");
+  EXPECT_EQ(LineOf(recipe),
+            "meta-llama/Llama-3.1-8B --method qlora --batch 2 --accumulate 8 "
+            "--seq-len 2048 --optimizer adamw --fused on --precision bf16 "
+            "--quantize nf4,double --lora r=8,targets=\\b(q_proj|v_proj|o_proj|"
+            "gate_proj|up_proj|down_proj|gate_up_proj|fc1|fc2|dense_h_to_4h|"
+            "dense_4h_to_h)\\.,type=bf16 --recompute auto --kernels "
+            "chunked-cross-entropy:8");
   EXPECT_EQ(LeftOut(recipe), "enable_activation_offloading=true");
 }
 
@@ -301,7 +303,7 @@ TEST(Recipe, NamesFileKeyAndBothValues) {
   EXPECT_EQ(RefusalOf({freeze.path()}),
             freeze.path() +
                 ": finetuning_type is \"freeze\", expected lora, "
-                "full");
+                "full, oft");
   const OwnFile list("list.yaml", "- 1\n");
   EXPECT_EQ(RefusalOf({list.path()}),
             list.path() + ": is [1], expected an object");
@@ -309,6 +311,140 @@ TEST(Recipe, NamesFileKeyAndBothValues) {
   EXPECT_EQ(RefusalOf({none.path()})
                 .find(none.path() + ": has no key that tells its tool"),
             0);
+}
+
+/// The command line of a file with `text`.
+std::string LineOfText(const std::string& text, std::optional<int> gpus = {}) {
+  const OwnFile file("own.yaml", text);
+  const std::string path = file.path();
+  return LineOf(ReadRecipe({&path, 1}, gpus));
+}
+
+std::string RefusalOfText(const std::string& text) {
+  const OwnFile file("own.yaml", text);
+  const std::string refusal = RefusalOf({file.path()});
+  return refusal.substr(std::min(refusal.size(), file.path().size() + 2));
+}
+
+TEST(Recipe, IsThatOfTrlsScripts) {
+  const std::string sizes =
+      "model_name_or_path: mistralai/Mistral-7B-v0.1\ntorch_dtype: bfloat16\n"
+      "max_length: 2048\nper_device_train_batch_size: 4\nloss_type: nll\n"
+      "optim: adamw_torch\n";
+  EXPECT_EQ(LineOfText(sizes),
+            "mistralai/Mistral-7B-v0.1 --method full --batch 4 --seq-len 2048 "
+            "--optimizer adamw --precision bf16 --recompute auto");
+  EXPECT_EQ(LineOfText(sizes + "use_peft: true\nload_in_4bit: true\n"),
+            "mistralai/Mistral-7B-v0.1 --method qlora --batch 4 --seq-len 2048 "
+            "--optimizer adamw --precision bf16 --quantize nf4 --lora r=16,"
+            "targets=\\b(q_proj|v_proj|query_key_value|c_attn|qkv_proj|query|"
+            "value)\\.,dropout=0.05,type=bf16 --recompute auto");
+  EXPECT_EQ(LineOfText(sizes + "use_peft: true\nlora_r: 4\n"
+                               "lora_dropout: 0\n"
+                               "lora_target_modules: [q_proj]\n"),
+            "mistralai/Mistral-7B-v0.1 --method lora --batch 4 --seq-len 2048 "
+            "--optimizer adamw --precision bf16 --lora r=4,"
+            "targets=\\b(q_proj)\\. --recompute auto");
+}
+
+TEST(Recipe, HoldsDeepSpeedsCopiesWhateverTypeWeightsWereReadIn) {
+  EXPECT_EQ(LineOfText("model_name_or_path: Qwen/Qwen2.5-0.5B\n"
+                       "torch_dtype: bfloat16\nmax_length: 512\n"
+                       "loss_type: nll\noptim: adamw_torch\n"
+                       "deepspeed: {zero_optimization: {stage: 3}}\n",
+                       8),
+            "Qwen/Qwen2.5-0.5B --method full --batch 8 --seq-len 512 "
+            "--optimizer adamw --autocast --precision bf16 --recompute auto "
+            "--parallel fsdp:8");
+}
+
+TEST(Recipe, IsThatOfLitgpt) {
+  const std::string text =
+      "checkpoint_dir: checkpoints/meta-llama/Llama-3.2-1B\n"
+      "precision: bf16-true\ntrain: {global_batch_size: 8, "
+      "micro_batch_size: 2, max_seq_length: 512}\n";
+  EXPECT_EQ(LineOfText(text + "devices: 1\nquantize: bnb.nf4\nlora_r: 32\n"
+                              "lora_mlp: true\nlora_dropout: 0\n"),
+            "checkpoints/meta-llama/Llama-3.2-1B --method qlora --batch 2 "
+            "--accumulate 4 --seq-len 512 --optimizer paged_adamw --precision "
+            "bf16 --quantize nf4,from=fp16,skip=^$ --lora r=32,targets=\\b("
+            "q_proj|qkv_proj|query_key_value|v_proj|gate_proj|up_proj|"
+            "down_proj|gate_up_proj|fc1|fc2|dense_h_to_4h|dense_4h_to_h)\\.,"
+            "type=bf16 --no-checkpointing --kernels chunked-cross-entropy:4");
+  EXPECT_EQ(LineOfText(text + "devices: 4\n"),
+            "checkpoints/meta-llama/Llama-3.2-1B --method full --batch 2 "
+            "--seq-len 512 --optimizer adamw --precision bf16 --recompute auto "
+            "--kernels chunked-cross-entropy:4 --parallel fsdp1:4");
+}
+
+TEST(Recipe, IsThatOfApplications) {
+  EXPECT_EQ(LineOfText("model: unsloth/Qwen2.5-0.5B\n"
+                       "training: {training_type: full, batch_size: 1}\n"),
+            "unsloth/Qwen2.5-0.5B --method full --batch 1 --accumulate 4 "
+            "--seq-len 2048 --optimizer adamw_bnb_8bit --precision bf16 "
+            "--recompute auto --kernels rope,rms-norm,cross-entropy");
+  EXPECT_EQ(LineOfText("task: llm-sft\nbase_model: Qwen/Qwen2.5-0.5B\n"
+                       "params: {peft: true, quantization: null, "
+                       "block_size: 512, mixed_precision: bf16, lora_r: 8}\n"),
+            "Qwen/Qwen2.5-0.5B --method lora --batch 2 --accumulate 4 "
+            "--seq-len 512 --optimizer adamw --autocast --precision bf16 "
+            "--lora r=8,targets=" +
+                std::string(kBlockLayers) + ",dropout=0.05 --recompute auto");
+  EXPECT_EQ(LineOfText("llm_backbone: Qwen/Qwen2.5-0.5B\n"
+                       "training: {lora_target_modules: 'q_proj,v_proj'}\n"),
+            "Qwen/Qwen2.5-0.5B --method qlora --batch 2 --seq-len 512 "
+            "--optimizer adamw --precision bf16 --quantize nf4 --lora r=4,"
+            "targets=\\b(q_proj|v_proj)\\.,dropout=0.05 --recompute auto");
+  EXPECT_EQ(LineOfText("model_name_or_path: Qwen/Qwen2.5-0.5B\n"
+                       "max_seq_length: 512\nwith_tracking: true\n"
+                       "per_device_train_batch_size: 2\n"),
+            "Qwen/Qwen2.5-0.5B --method full --batch 2 --seq-len 512 "
+            "--optimizer adamw --fused on --precision bf16 "
+            "--no-checkpointing");
+  EXPECT_EQ(LineOfText("model: Qwen/Qwen3-0.6B\nmodel_class: llm\n"
+                       "peft_config: {name: lora, r: 16, target_modules: all}\n"
+                       "quant_config: {name: bnb, quantization_bit: 4}\n"),
+            "Qwen/Qwen3-0.6B --method qlora --batch 1 --seq-len 2048 "
+            "--optimizer adamw --precision bf16 --quantize nf4,double --lora "
+            "r=16,targets=" +
+                std::string(kBlockLayers) + ",dropout=0.05 --recompute auto");
+}
+
+TEST(Recipe, HasTheSizesOfOft) {
+  EXPECT_EQ(LineOfText("model_name_or_path: Qwen/Qwen2.5-0.5B\n"
+                       "finetuning_type: oft\noft_target: [q_proj]\n"
+                       "optim: adamw_torch\nbf16: true\n"),
+            "Qwen/Qwen2.5-0.5B --method lora --batch 8 --seq-len 2048 "
+            "--optimizer adamw --precision bf16 --lora targets=\\b(q_proj)\\.,"
+            "method=oft,block=32 --recompute auto");
+}
+
+TEST(Recipe, RefusesTrainingThatHasMoreThanTexts) {
+  constexpr std::string_view kRefusals[][2] = {
+      {"base_model: m\nrl: dpo\n", "rl is \"dpo\""},
+      {"template: t\nstage: rm\n", "stage is \"rm\""},
+      {"model_name_or_path: m\nmax_length: 8\nbeta: 0.1\n", "beta is \"0.1\""},
+      {"task: llm-orpo\nparams: {block_size: 8}\n", "task is \"llm-orpo\""},
+      {"model: {_component_: torchtune.models.llama2.llama2_7b}\n"
+       "loss: {_component_: torchtune.rlhf.loss.DPOLoss}\n",
+       "loss._component_ is \"torchtune.rlhf.loss.DPOLoss\""},
+  };
+  for (const auto& [text, place] : kRefusals) {
+    EXPECT_EQ(RefusalOfText(std::string(text)),
+              std::string(place) +
+                  ", and only supervised training is predicted, without the "
+                  "models, texts or pairs of other kinds");
+  }
+}
+
+TEST(Recipe, ChecksBlocksThatWaitOnTheHost) {
+  const OwnFile file("offload.yaml",
+                     "base_model: Qwen/Qwen2.5-0.5B\n"
+                     "gradient_checkpointing: offload\n");
+  const std::string path = file.path();
+  const Recipe recipe = ReadRecipe({&path, 1});
+  EXPECT_EQ(recipe.flags.back(), (RecipeFlag{"--recompute", "auto"}));
+  EXPECT_EQ(LeftOut(recipe), "gradient_checkpointing=offload");
 }
 
 TEST(Recipe, EndsLinksThatGoInCircles) {

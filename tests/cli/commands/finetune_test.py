@@ -47,6 +47,12 @@ class Config(unittest.TestCase):
         self.assertEqual(outcome.returncode, MODEL_FAILED)
         self.assertEqual(len(outcome.stderr.splitlines()), 1)
 
+    def test_says_how_to_name_a_network_that_no_file_states(self):
+        outcome = run("finetune", "--config", DATA / "accelerate_fsdp.yaml")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("no network is stated that foretell knows",
+                      outcome.stderr.splitlines()[-1])
+
     def test_gpus_are_those_of_a_file(self):
         outcome = run("finetune", "zoo:qwen2_0_5b", "--gpus", "2")
         self.assertEqual(outcome.returncode, USAGE)

@@ -91,6 +91,12 @@ TEST(HubConfig, TakesTheDefaultsOfTransformersForMissingKeys) {
   EXPECT_THAT(Describe(file.path()).json, HasSubstr("\"positions\": 2048"));
 }
 
+TEST(HubConfig, TakesRotaryBasesOfLongContexts) {
+  EXPECT_EQ(
+      HubFile(Decoder("llama", R"(, "rope_theta": 5000000.0)")).Parameters(),
+      kDecoderParameters);
+}
+
 TEST(HubConfig, TakesChangesAsOtherNetworksDo) {
   const HubFile file(Decoder("llama", R"(, "max_position_embeddings": 16)"));
   EXPECT_EQ((*file.Open().inputs()[0].dims)[1].value, 16);
