@@ -382,9 +382,9 @@ ParallelSpec ReadPlans(const std::string& where, std::string_view text) {
   }
   // GPUs that share sequences shard parameters among themselves, too.
   ParallelSpec data = reader.Read(rest, HasRings(spec.kind) ? 1 : 2);
-  RequireCombine(where, spec, data);
   // Stages of groups that share layers, in either order.
-  if (SharesFeatures(data.kind)) std::swap(spec, data);
+  if (IsPipeline(spec.kind) && SharesFeatures(data.kind)) std::swap(spec, data);
+  RequireCombine(where, spec, data);
   spec.data = data.kind;
   spec.copies = data.gpus;
   CopyDataOptions(data, spec);
