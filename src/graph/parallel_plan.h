@@ -21,6 +21,10 @@ struct PlanTraits {
 /// Of `plan`, as ToString(ParallelSpec) writes it; all false for other texts.
 PlanTraits TraitsOf(std::string_view plan);
 
+/// `model` for groups that share a step by `data`, whose GPUs are the groups.
+/// Neither is combined.
+ParallelSpec Combine(ParallelSpec model, const ParallelSpec& data);
+
 /// True if the plan, or one of two that are combined, is kPipeline.
 bool HasStages(const ParallelSpec& spec);
 
