@@ -1,7 +1,7 @@
 // GPU time of many small graphs in text form by the analytic model, for
 // scripts/published/score_operators.py: thousands of published operators in one
-// process; or the latency of steps, for scripts/lib/kernelbench.py. Not for
-// users.
+// process. With --host, which says what launches them, the latency of each as a
+// whole step, for scripts/lib/kernelbench.py. Not for users.
 
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
@@ -21,7 +21,6 @@
 #include "foretell/graph_io.h"
 #include "src/core/files.h"
 #include "src/cost/launched_step.h"
-#include "src/host/host_store.h"
 #include "src/runtime/lower.h"
 
 namespace foretell::cli {
@@ -35,8 +34,8 @@ struct TimeOperatorsOptions {
   CostOptions cost;
   bool no_tf32 = false;
   bool work = false;
-  /// As `predict` takes it, for whole steps; empty: operators by themselves.
-  std::string host;
+  std::optional<HostSpec> host;
+  bool are_steps = false;  ///< Else operators by themselves.
 };
 
 /// Texts of the graphs in `text`, each of which begins with a line "graph …".
@@ -76,47 +75,28 @@ std::string_view LongestWork(const CostEstimate& cost) {
   return longest == cost.nodes.end() ? "" : WorkKindName(longest->work);
 }
 
-/// Microseconds on the GPU, with --work a pair with what work it mostly is.
-nlohmann::json OperatorTime(const OperatorGraph& graph,
-                            const DeviceSpec& device,
-                            const TimeOperatorsOptions& options) {
+/// Microseconds, with --work a pair with what work it mostly is.
+nlohmann::json TimeOf(const OperatorGraph& graph, const DeviceSpec& device,
+                      const TimeOperatorsOptions& options) {
   const CostEstimate cost = Estimate(graph, device, options);
-  const double us = cost.gpu_ms * kUsPerMs;
+  const double us =
+      (options.are_steps ? cost.latency_ms : cost.gpu_ms) * kUsPerMs;
   if (options.work) return {us, LongestWork(cost)};
   return us;
 }
 
-/// The caller or machine that --host names.
-void SetHost(const std::string& name, CostOptions& cost) {
-  const std::optional<Host> caller = ParseHost(name);
-  cost.run.host = caller.value_or(Host::kPython);
-  if (!caller) {
-    cost.host_factor = host::HostStore::OfUser().Find(name).spec.factor;
-  }
-}
-
-double StepUs(const OperatorGraph& graph, const DeviceSpec& device,
-              const CostOptions& cost) {
-  const OperatorGraph lowered =
-      runtime::Lower(graph, cost.run.runtime, cost.run.torch);
-  return cost::EstimateLaunched(cost::LaunchStep(lowered, cost), device, cost)
-             .latency_ms *
-         kUsPerMs;
-}
-
 void RunTimeOperators(TimeOperatorsOptions& options) {
   const DeviceSpec device = options.device.Find();
-  const bool has_steps = !options.host.empty();
-  if (has_steps) SetHost(options.host, options.cost);
+  if (options.host) options.cost.host_factor = options.host->factor;
   const std::string text = ReadText(options.graphs);
+  const Run& run = options.cost.run;
   nlohmann::json times = nlohmann::json::array();
   for (const std::string_view graph : SplitGraphs(text)) {
     const std::string origin =
         fmt::format("{}, graph {}", options.graphs, times.size());
-    const OperatorGraph parsed = ParseGraph(graph, origin);
-    times.push_back(has_steps
-                        ? nlohmann::json(StepUs(parsed, device, options.cost))
-                        : OperatorTime(parsed, device, options));
+    const OperatorGraph lowered =
+        runtime::Lower(ParseGraph(graph, origin), run.runtime, run.torch);
+    times.push_back(TimeOf(lowered, device, options));
   }
   std::cout << times << "\n";
 }
@@ -135,14 +115,15 @@ void AddTimeOperators(CLI::App& app, ExitCode&) {
   options->device.AddTo(*command);
   AddTorch(*command, options->cost.run.torch);
   AddRuntime(*command, options->cost.run.runtime);
-  command->add_option(
-      "--host", options->host,
-      "Latency of whole steps, launched as --host of predict says");
+  AddHostFlag(*command, options->cost.run, options->host);
   command->add_flag("--no-tf32", options->no_tf32,
                     "Run f32 convolutions on FP32 lanes");
   command->add_flag("--work", options->work,
                     "Say also what work each mostly is, as `inspect` does");
-  command->callback([options] { RunTimeOperators(*options); });
+  command->callback([options, command] {
+    options->are_steps = command->count("--host") > 0;
+    RunTimeOperators(*options);
+  });
 }
 
 }  // namespace foretell::cli

@@ -11,25 +11,6 @@ namespace {
 
 constexpr int kNewestMajor = 2;
 
-/// --host: what calls the operators, or a machine that does so with the default
-/// interpreter.
-void AddHostFlag(CLI::App& command, Run& run, std::optional<HostSpec>& host) {
-  command
-      .add_option_function<std::string>(
-          "--host",
-          [&run, &host](const std::string& name) {
-            if (const std::optional<Host> caller = ParseHost(name)) {
-              run.host = *caller;
-            } else {
-              host = host::HostStore::OfUser().Find(name).spec;
-            }
-          },
-          "Host runtime that launches kernels: python (PyTorch), cpp "
-          "(LibTorch); or a machine: fast, typical, slow, or one timed by "
-          "`foretell host`")
-      ->default_str(std::string(HostName(run.host)));
-}
-
 void AddPowerLimit(CLI::App& command, Run& run) {
   command.add_option(
       "--power-limit", run.power_limit_w,
@@ -88,6 +69,23 @@ void AddRuntime(CLI::App& command, RuntimeSpec& runtime) {
           "or tensorrt; options behind commas, as compile,reduce-overhead or "
           "tensorrt,int8")
       ->default_str(ToString(runtime));
+}
+
+void AddHostFlag(CLI::App& command, Run& run, std::optional<HostSpec>& host) {
+  command
+      .add_option_function<std::string>(
+          "--host",
+          [&run, &host](const std::string& name) {
+            if (const std::optional<Host> caller = ParseHost(name)) {
+              run.host = *caller;
+            } else {
+              host = host::HostStore::OfUser().Find(name).spec;
+            }
+          },
+          "Host runtime that launches kernels: python (PyTorch), cpp "
+          "(LibTorch); or a machine: fast, typical, slow, or one timed by "
+          "`foretell host`")
+      ->default_str(std::string(HostName(run.host)));
 }
 
 void AddTorch(CLI::App& command, TorchVersion& version) {

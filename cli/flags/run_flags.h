@@ -26,6 +26,10 @@ void AddGradMode(CLI::App& command, Run& run);
 /// Adds --runtime. `runtime` must outlive the command.
 void AddRuntime(CLI::App& command, RuntimeSpec& runtime);
 
+/// Adds --host: what calls the operators, or a machine, on which the default
+/// interpreter does. Both arguments must outlive the command.
+void AddHostFlag(CLI::App& command, Run& run, std::optional<HostSpec>& host);
+
 /// Adds --torch. `version` must outlive the command.
 void AddTorch(CLI::App& command, TorchVersion& version);
 

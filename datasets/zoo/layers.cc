@@ -52,10 +52,10 @@ constexpr std::array<std::pair<std::string_view, AddTo>, 9> kActivations = {{
 }  // namespace
 
 NamedLoss CrossEntropyOfTokens(const at::Tensor& logits,
-                               const at::Tensor& tokens) {
+                               const at::Tensor& tokens, bool upcasts) {
   const std::int64_t classes = logits.size(-1);
-  // As ForCausalLMLoss of transformers, in 32 bits.
-  const at::Tensor scores = logits.to(at::kFloat).view({-1, classes});
+  const at::Tensor scores =
+      (upcasts ? logits.to(at::kFloat) : logits).view({-1, classes});
   return {fmt::format("cross entropy over {} classes", classes),
           at::cross_entropy_loss(scores, tokens.reshape({-1}))};
 }

@@ -13,7 +13,6 @@
 // The cache is one tensor that has room from the start, as serving engines hold
 // it. (transformers' default cache grows: each step copies all of it.)
 
-#include <ATen/ops/cross_entropy_loss.h>
 #include <fmt/core.h>
 #include <torch/nn/modules/embedding.h>
 
@@ -172,10 +171,7 @@ class Llama final : public Network {
         config_.upcast_loss ? logits.to(at::kFloat) : logits;
     const at::Tensor shifted = scores.narrow(1, 0, pairs).contiguous();
     const at::Tensor labels = tokens.narrow(1, 1, pairs).contiguous();
-    if (config_.upcast_loss) return CrossEntropyOfTokens(shifted, labels);
-    return NamedLoss{
-        fmt::format("cross entropy over {} classes", config_.vocabulary),
-        at::cross_entropy_loss(shifted.flatten(0, 1), labels.flatten())};
+    return CrossEntropyOfTokens(shifted, labels, config_.upcast_loss);
   }
 
  private:

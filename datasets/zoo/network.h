@@ -34,9 +34,10 @@ class Network : public torch::nn::Module {
 };
 
 /// Cross entropy over the last dimension of `logits` [batch, tokens,
-/// vocabulary] with the classes `tokens` i64[batch, tokens].
+/// vocabulary] with the classes `tokens` i64[batch, tokens]. `upcasts`: in 32
+/// bits, as ForCausalLMLoss of transformers; else in the logits' type.
 NamedLoss CrossEntropyOfTokens(const at::Tensor& logits,
-                               const at::Tensor& tokens);
+                               const at::Tensor& tokens, bool upcasts = true);
 
 /// True if a training step's loss multiplies by the head's matrix itself: the
 /// network must then return its last states instead of logits.

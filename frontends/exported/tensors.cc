@@ -36,9 +36,9 @@ at::Tensor NumberOf(const ModelInput& input, const Archive& archive) {
   return number;
 }
 
-/// Whether the graph copies into its input number `index`, as a decoder does
-/// that notes its position: a state of the network, on the device, and no
-/// number that sizes depend on.
+/// Whether the graph copies into its input number `index`, as a decoder that
+/// notes its position does. Such an input is a state on the device, not a
+/// number of the file on which sizes depend.
 bool IsState(const Graph& graph, std::size_t index) {
   const auto* const place = std::get_if<Slot>(&graph.inputs[index].value);
   if (place == nullptr) return false;

@@ -39,8 +39,9 @@ std::vector<CollectiveGroup> GroupsOf(const OperatorGraph& graph) {
 std::int64_t GpusOf(const std::vector<CollectiveGroup>& groups) {
   std::int64_t gpus = 1;
   for (const CollectiveGroup& one : groups) {
-    const bool is_counted = TraitsOf(one.plan).averages_gradients;
-    if (groups.size() == 1 || !is_counted) gpus *= one.gpus;
+    const bool is_within_other =
+        groups.size() > 1 && TraitsOf(one.plan).averages_gradients;
+    if (!is_within_other) gpus *= one.gpus;
   }
   return gpus;
 }

@@ -8,17 +8,22 @@ namespace foretell {
 
 /// What the exchanges of a plan that is not combined are like.
 struct PlanTraits {
-  /// GPUs share a batch, or experts, and other GPUs may have another one.
+  /// The GPUs form a group that shares a batch, or experts; in a combined plan
+  /// there are several such groups.
   bool shares_batch = false;
-  /// Gradients are averaged among the GPUs, so that they are some of those of
-  /// the plan by which groups share a step.
+  /// Another plan averages gradients among the GPUs of a group as well, so its
+  /// number of GPUs includes them.
   bool averages_gradients = false;
   /// Functional collectives, which allocate on the stream that computes.
   bool is_functional = false;
 };
 
-/// Of `plan`, as ToString(ParallelSpec) writes it.
+/// Of `plan`, as ToString(ParallelSpec) writes it; all false for other texts.
 PlanTraits TraitsOf(std::string_view plan);
+
+/// `model` for groups that share a step by `data`, whose GPUs are the groups.
+/// Neither is combined.
+ParallelSpec Combine(ParallelSpec model, const ParallelSpec& data);
 
 /// True if the plan, or one of two that are combined, is kPipeline.
 bool HasStages(const ParallelSpec& spec);

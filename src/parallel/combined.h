@@ -5,8 +5,10 @@
 namespace foretell::parallel {
 
 /// `graph`, which is one GPU's part under ModelPart(spec) and trains `trained`,
-/// as one of spec.copies copies with a batch each; itself if there is one.
-/// `passes`: of a pipeline's GPU, as ShardStage takes them.
+/// as one of spec.copies copies with a batch each, or cut into as many stages
+/// if spec.data is kPipeline; itself if there is one copy. `passes`: of a
+/// pipeline's GPU, as ShardStage takes them. Throws what ShardStage and
+/// CutIntoStages throw.
 OperatorGraph ShareData(OperatorGraph graph, const ParallelSpec& spec,
                         std::span<const TrainedParameter> trained,
                         std::span<const NodeId> passes = {});

@@ -248,17 +248,17 @@ class LifeSearch {
   }
 
   void Retime() {
-    std::vector<std::ptrdiff_t> sent_until(graph_.storages().size(), kNowhere);
+    std::vector<std::ptrdiff_t> held_until(graph_.storages().size(), kNowhere);
     for (const PipelineTransfer& one : transfers_) {
       if (one.from != gpu_ || found_.is_received[IndexOf(one.storage)])
         continue;
-      std::ptrdiff_t& until = sent_until[IndexOf(one.storage)];
+      std::ptrdiff_t& until = held_until[IndexOf(one.storage)];
       until = std::max(until, EndOfSent(one.made));
     }
     for (const PipelineResult& one : results_) {
       const std::ptrdiff_t place = place_of_[IndexOf(one.node)];
       if (place == kNowhere) continue;
-      std::ptrdiff_t& until = sent_until[IndexOf(one.storage)];
+      std::ptrdiff_t& until = held_until[IndexOf(one.storage)];
       until = std::max(until, EndOfResult(one));
     }
     std::vector<NodeId> freed_at(graph_.storages().size(), kNone);
@@ -272,8 +272,8 @@ class LifeSearch {
       const std::size_t at = IndexOf(id);
       if (!found_.has_storage[at] || found_.is_received[at]) continue;
       const std::ptrdiff_t until =
-          is_freed[at] ? EndOfFreed(id, freed_at[at], sent_until[at])
-                       : EndOfKept(id, sent_until[at]);
+          is_freed[at] ? EndOfFreed(id, freed_at[at], held_until[at])
+                       : EndOfKept(id, held_until[at]);
       if (until == kNowhere) continue;
       found_.is_retimed[at] = true;
       found_.frees_after[static_cast<std::size_t>(until)].push_back(id);
@@ -329,22 +329,22 @@ class LifeSearch {
 
   /// kNowhere: where the graph has it.
   std::ptrdiff_t EndOfFreed(StorageId id, NodeId node,
-                            std::ptrdiff_t sent_until) const {
+                            std::ptrdiff_t held_until) const {
     if (node == kNone) return kNowhere;
     const std::ptrdiff_t place = place_of_[IndexOf(node)];
-    const std::ptrdiff_t last = std::max(last_use_[IndexOf(id)], sent_until);
+    const std::ptrdiff_t last = std::max(last_use_[IndexOf(id)], held_until);
     return place >= last ? kNowhere : std::max(last, place);
   }
 
   /// What lives until the next step; kNowhere: it does so here, too.
-  std::ptrdiff_t EndOfKept(StorageId id, std::ptrdiff_t sent_until) const {
+  std::ptrdiff_t EndOfKept(StorageId id, std::ptrdiff_t held_until) const {
     const NodeId maker = cut_.maker_of[IndexOf(id)];
     if (maker == kNone || facts_.OwnerOf(id) != kNone ||
         graph_.node(maker).phase == Phase::kOptimizer) {
       return kNowhere;
     }
     return std::max(
-        {EndOf(std::ssize(actions_) - 1), sent_until, last_use_[IndexOf(id)]});
+        {EndOf(std::ssize(actions_) - 1), held_until, last_use_[IndexOf(id)]});
   }
 
   const OperatorGraph& graph_;

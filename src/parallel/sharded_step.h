@@ -50,6 +50,7 @@ class ShardedStep final : public StepRewriter {
   static Attributes OnStream(std::string_view name) {
     return {{std::string(kStreamAttribute), std::string(name)}};
   }
+  /// Whether `id` is that `end` of one of the spans.
   static bool Has(const std::vector<NodeSpan>& spans, NodeId id,
                   NodeId NodeSpan::*end) {
     return std::ranges::count(spans, id, end) > 0;

@@ -21,7 +21,7 @@ struct ShardedUnit {
   std::string
       path;  ///< Empty for the root, which has the parameters outside blocks.
   std::vector<ParameterIndex> parameters;
-  /// In each pass: one of a step, several of a pipeline.
+  /// One for each pass: several on a GPU of a pipeline, else one.
   std::vector<NodeSpan> forwards;
   std::vector<NodeSpan> backwards;
   NodeId last_again = kNone;  ///< The last node that is computed again.

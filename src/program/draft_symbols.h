@@ -16,9 +16,9 @@ using DraftSymbols = std::map<std::string, std::vector<std::string>>;
 /// "ids.1".
 std::string PlaceOf(const Draft& draft, std::size_t dim);
 DraftSymbols SymbolsOf(const std::vector<Draft>& drafts);
-/// Whether `symbol` is the batch: its name says so, and not all that has it is
-/// led by another of such a name ("N" is a length of waveforms [batch_size,
-/// N]).
+/// Whether `symbol` is the batch: NamesBatch says so, and some input has it
+/// without another such name as its first dimension. In waveforms [batch_size,
+/// N] alone, "N" is a length.
 bool IsBatch(const std::vector<Draft>& drafts, const std::string& symbol);
 /// "s27 (ids.1, labels.1), s40"; "none".
 std::string ListOf(const DraftSymbols& symbols);

@@ -73,7 +73,7 @@ void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
   const c10::DispatchKeySet rest =
       keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kHookKey);
-  // vmap first makes of the call those that run on whole batches.
+  // vmap replaces the call by calls on whole batches, which come here again.
   if (!at::functorch::getDynamicLayerStack().empty()) {
     return op.redispatchBoxed(rest, stack);
   }

@@ -63,15 +63,15 @@ enum class Setting : std::uint8_t {
   kShard,        ///< ddp, zero1, zero2, fsdp.
   kShardVersion,
   kShardOffload,
-  kGathered,   ///< Weights stay gathered from forward to backward pass.
-  kSyncsEach,  ///< Gradients are exchanged after each of several batches.
-  kGpus,       ///< Of the whole run.
-  kDataGpus,   ///< Among which batches are shared: kGpus without those below.
-  kTensorGpus,
-  kContextGpus,
-  kRotation,   ///< all-to-all; unset: all keys and values at once.
-  kEngine,     ///< deepspeed.
-  kObjective,  ///< Never set: what is minimised, if it is not supported.
+  kGathered,     ///< Weights stay gathered from forward to backward pass.
+  kSyncsEach,    ///< Gradients are exchanged after each of several batches.
+  kGpus,         ///< Of the whole run.
+  kDataGpus,     ///< Copies of the network: kGpus over the next two.
+  kTensorGpus,   ///< That share the layers of a copy.
+  kContextGpus,  ///< That share its sequences.
+  kRotation,     ///< all-to-all; unset: all keys and values at once.
+  kEngine,       ///< deepspeed.
+  kObjective,    ///< Never set: what is minimised, if it is not supported.
 };
 
 /// How a key's value becomes text.

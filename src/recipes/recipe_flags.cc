@@ -101,7 +101,8 @@ class FlagWriter {
     return CountOr1(Setting::kTensorGpus) * CountOr1(Setting::kContextGpus);
   }
 
-  /// Batches that GPUs have at once, of `gpus` if that is given.
+  /// GPUs, or groups of them that share a batch, on `gpus` if that is given,
+  /// else on as many as the files state.
   int CopiesOf(std::optional<int> gpus) const {
     if (!gpus && settings_.Has(Setting::kDataGpus)) {
       return settings_.Count(Setting::kDataGpus);
@@ -348,7 +349,7 @@ class FlagWriter {
     std::string kind = settings_.Get(Setting::kShard);
     // GPUs that share sequences shard parameters among themselves, too.
     const bool shards_group =
-        group.starts_with("cp") && !kind.empty() && kind != "ddp";
+        CountOr1(Setting::kContextGpus) > 1 && !kind.empty() && kind != "ddp";
     if (copies_ < 2 && !shards_group) {
       Add("--parallel", group);
       if (!knows_gpus_ && !kind.empty() && kind != "ddp" &&
@@ -375,7 +376,7 @@ class FlagWriter {
   }
 
   /// By which GPUs share a batch; empty: each has its own.
-  std::string GroupPlan() {
+  std::string GroupPlan() const {
     const int layers = CountOr1(Setting::kTensorGpus);
     const int sequences = CountOr1(Setting::kContextGpus);
     if (layers > 1 && sequences > 1) {
@@ -400,7 +401,7 @@ class FlagWriter {
   }
 
   const Settings& settings_;
-  int copies_;  ///< Of one GPU, or of a group that shares a batch.
+  int copies_;  ///< GPUs, or groups of them that share a batch.
   bool knows_gpus_;
   bool adapts_ = false;
   bool accumulates_ = false;

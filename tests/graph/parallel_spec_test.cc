@@ -185,6 +185,7 @@ TEST(ParallelSpec, RefusesOtherTexts) {
                                  "pp:2+fsdp:2,reduce=fp32",
                                  "pp:2,schedule=interleaved:2+fsdp:2",
                                  "tp:2,vocabulary+pp:2",
+                                 "pp:2+tp:2,vocabulary",
                                  "pp:2+pp:2",
                                  "tp:2+",
                                  "tp:2+ddp:2+ddp:2"}) {

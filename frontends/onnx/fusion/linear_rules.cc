@@ -8,14 +8,14 @@
 #include <string>
 
 #include "frontends/onnx/fusion/rules.h"
+#include "frontends/onnx/reader/constants.h"
 
 namespace foretell::onnx {
 namespace {
 
 bool IsFloatOfRank(const TensorLiteral* literal, std::size_t rank) {
-  if (literal == nullptr || literal->dims.size() != rank) return false;
-  const std::optional<DType> dtype = DTypeOfCode(literal->data_type);
-  return dtype && IsFloatingPoint(*dtype);
+  return literal != nullptr && literal->dims.size() == rank &&
+         IsFloatLiteral(*literal);
 }
 
 /// A weight as a MatMul reads it.

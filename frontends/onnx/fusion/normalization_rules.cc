@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "frontends/onnx/fusion/rules.h"
+#include "frontends/onnx/reader/constants.h"
 
 namespace foretell::onnx {
 namespace {
@@ -28,9 +29,8 @@ using Axes = std::vector<std::int64_t>;
 
 bool IsWeight(const Body& body, const Name& name, std::size_t rank) {
   const TensorLiteral* literal = body.InitializerOf(name);
-  if (literal == nullptr || literal->dims.size() != rank) return false;
-  const std::optional<DType> dtype = DTypeOfCode(literal->data_type);
-  return dtype && IsFloatingPoint(*dtype);
+  return literal != nullptr && literal->dims.size() == rank &&
+         IsFloatLiteral(*literal);
 }
 
 /// Weight and bias of a norm; "" for none.

@@ -1,9 +1,7 @@
 #include "src/runtime/compile/concat_slices.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 

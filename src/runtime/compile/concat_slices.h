@@ -4,12 +4,12 @@
 
 namespace foretell::runtime {
 
-/// `graph`, of primitives, with every concatenation of more operands than one
-/// loop reads as the loops that write its slices, and an `alias` of those that
-/// is the whole.
+/// Replaces each concatenation in `graph`, of primitives, that has too many
+/// operands for one loop: loops write its slices into one storage, of which an
+/// `alias` is the whole.
 OperatorGraph WriteConcatSlices(const OperatorGraph& graph);
 
-/// Whether `node` is the whole of slices that were written before it.
+/// Whether `node` is such an `alias`: the whole of slices written before it.
 bool JoinsSlices(const OperatorGraph& graph, const Node& node);
 
 }  // namespace foretell::runtime

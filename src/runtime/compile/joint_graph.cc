@@ -30,7 +30,7 @@ constexpr auto kRecomputableTargets =
 
 /// Return their operand where there is nothing to do.
 constexpr auto kNothingTargets =
-    std::to_array<std::string_view>({"to", "contiguous", "detach", "alias"});
+    std::to_array<std::string_view>({"to", "contiguous"});
 
 bool HasKind(std::span<const OpKind> kinds, OpKind kind) {
   return std::ranges::find(kinds, kind) != kinds.end();

@@ -106,6 +106,7 @@ class LoopLowering {
         node.kind == OpKind::kView || node.kind == OpKind::kCopy ||
         node.kind == OpKind::kCast || node.kind == OpKind::kDropout ||
         node.kind == OpKind::kPad;
+    // So that its slices are written before it, and none is computed again.
     if (JoinsSlices(graph_, node)) return LoopKind::kExtern;
     if (may_be_view && SharesStorage(node) &&
         (node.kind == OpKind::kView || !node.target.ends_with('_'))) {

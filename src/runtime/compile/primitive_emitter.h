@@ -56,8 +56,8 @@ class PrimitiveEmitter {
   /// Adds the first elements of `of` in every dimension, without a copy; in
   /// its order, so it counts as a view.
   ValueId FirstOf(ValueId of, TensorType type);
-  /// Adds a copy of `of` in the storage of `whole`, a result of the old graph
-  /// that lies as it does.
+  /// Adds a copy of `of` as a part of `whole`, a result of the old graph: in
+  /// its storage and memory format.
   ValueId EmitSlice(ValueId whole, ValueId of);
   /// Adds an operator that writes into the tensor `into`, and returns that.
   ValueId EmitInto(ValueId into, std::string target,

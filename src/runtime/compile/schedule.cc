@@ -23,8 +23,8 @@
 //   order    the later one reads what the earlier one writes in the same order
 //            (can_fuse_vertical)
 //   cycles   nothing between them has to run between them
-//   bounds   at most 64 nodes, no further than 64 kernels apart as they were
-//            before the first fusion
+//   bounds   at most 64 nodes, no further than 64 kernels apart, counted before
+//            the first fusion
 
 namespace foretell::runtime {
 namespace {

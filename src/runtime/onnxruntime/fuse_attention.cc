@@ -21,10 +21,10 @@
 //
 // A file that the optimizer wrote has com.microsoft.Attention already, which is
 // recorded as the linear layer, the split, the Transposes and the attention
-// that it computes, all with the node's name. MultiHeadAttention,
-// GroupQueryAttention and ONNX's own Attention of three dimensions are so
-// without the layer, and are one kernel at every level (flash_attention and
-// cutlass_fmha read and write token by token).
+// that it computes, all with the node's name. So are MultiHeadAttention,
+// GroupQueryAttention and ONNX's own Attention of three dimensions, but without
+// the layer and the split. All of them are one kernel at every level
+// (flash_attention and cutlass_fmha read and write token by token).
 
 namespace foretell::runtime::ort {
 namespace {
@@ -106,14 +106,14 @@ class AttentionFusion {
     return node;
   }
 
-  /// Whether `scope` is a module, which other operators lie in, and no node.
+  /// Whether `scope` is a module with others inside rather than a node's name.
   bool IsModule(const std::string& scope) const {
     const auto inner = scopes_.lower_bound(scope + ".");
     return inner != scopes_.end() && inner->starts_with(scope + ".");
   }
 
-  /// Whether `attention` is a node of the file that cuts its queries into heads
-  /// and puts them together again.
+  /// Keeps `attention` as one kernel if it is a node of the file that cuts its
+  /// operands into heads and joins its result's; false if it is not.
   bool KeepProjected(DraftNode& attention) {
     DraftNode* after = ReaderOf(attention.outputs[0]);
     if (after == nullptr || after->scope != attention.scope ||
@@ -129,8 +129,9 @@ class AttentionFusion {
     return attention.whole = true;
   }
 
-  /// Whether `attention` is a node of the file; one with its projections inside
-  /// has bias, split and Transposes in one kernel.
+  /// Keeps `attention` as one kernel if it is a node of the file; false if it
+  /// is not. One with its projections inside has a second kernel for bias,
+  /// split and Transposes.
   bool KeepWhole(DraftNode& attention) {
     if (attention.scope.empty()) return false;
     DraftNode* split = Behind(attention.inputs[0], attention);

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "src/graph/convolution.h"
 #include "src/graph/copy_calls.h"
 #include "src/graph/index_of.h"
 #include "src/graph/strides.h"
@@ -232,15 +233,14 @@ class EngineWriter {
     AddResult(view, NodeOf(layer.nodes.front()), last);
   }
 
-  /// The result `id` of the fused node `added`, a convolution's in the
-  /// convolution's own shape: operators behind a Squeeze are fused as well.
+  /// The result `id` of the fused node `added`. That of a convolution has the
+  /// shape of its own result, which a Squeeze behind it changes.
   ValueId AddLayerResult(NodeId added, const Layer& layer, ValueId id) {
     const Node& first = NodeOf(layer.nodes.front());
-    const bool convolves = first.kind == OpKind::kConvolution ||
-                           first.kind == OpKind::kTransposedConvolution;
     const ValueId own = first.outputs.front();
     TensorType type = types_.TypeOf(id);
-    if (!convolves || type.shape == graph_.value(own).type.shape) {
+    if (!IsForwardConvolution(first.kind) ||
+        type.shape == graph_.value(own).type.shape) {
       return AddResult(added, first, id);
     }
     type.shape = graph_.value(own).type.shape;

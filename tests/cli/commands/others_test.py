@@ -130,6 +130,9 @@ class Others(unittest.TestCase):
             steps = {runtime: json.loads(run(
                 "time-operators", str(path), "--host", "typical",
                 "--runtime", runtime).stdout) for runtime in ("eager", "compile")}
+            slow_steps = json.loads(run(
+                "time-operators", str(path), "--host", "typical",
+                "--no-tf32").stdout)
             path.write_text(relu + "graph\n%x = input f32[1]\nnonsense\n")
             wrong = run("time-operators", str(path))
         self.assertEqual(len(both), 2)
@@ -140,6 +143,7 @@ class Others(unittest.TestCase):
         # A call of a compiled step takes longer than one operator of PyTorch's.
         self.assertLess(both[0], steps["eager"][0])
         self.assertLess(steps["eager"][0], steps["compile"][0])
+        self.assertGreater(slow_steps[1], steps["eager"][1])
         self.assertIn("graph 1", wrong.stderr)
 
     def test_version_names_libtorch(self):
