@@ -23,7 +23,6 @@ import pathlib
 import sys
 import tempfile
 
-import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch.distributed.device_mesh import init_device_mesh
@@ -32,7 +31,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "scripts" / "lib"))
 import foretell  # noqa: E402
 from exchanging_networks import Ring, RoutedBlock, Routed  # noqa: E402
-from live_bytes import FIGURES, STEPS, free_port, join, least, mark  # noqa: E402
+from live_bytes import (  # noqa: E402
+    FIGURES, STEPS, free_port, join, least, mark, write_rows)
+from shared_graphs import graph_of, graphs_of_network  # noqa: E402
 from shared_networks import (  # noqa: E402
     Blocks, Gated, Language, Mlp, Modular, Placed, Tied)
 from shared_plans import holds_gradients, prepare, share_context  # noqa: E402
@@ -54,7 +55,6 @@ RINGS, PAIRS = ("cp:{}", "cp:{},all-to-all", "cp:{}+fsdp:1"), ("cp:2+ddp:2", "cp
 ADDED, BATCHES = ("zero2:2", "fsdp:2", "fsdp1:2"), (2,)
 HELD, HELD_BATCHES = ("ddp:2", "ddp:2,bucket-view", "zero2:2,no-sync", "fsdp:2,no-sync",
                       "fsdp:2,no-sync,reduce=bf16", "fsdp1:2,no-sync"), (2, 3)
-
 
 #: Networks by name, and the plans that are wanted of them.
 NETWORKS = {"blocks": (Blocks, PLANS[:-1] + FLAT + GROUPS),
@@ -116,35 +116,17 @@ def work(rank, gpus, port, path):
     rows += [row("blocks", plan, batches)
              for plan in (HELD if gpus == GPUS[0] else ()) for batches in HELD_BATCHES]
     if rank == 0:
-        write(path, rows)
+        write_rows(path, COLUMNS, rows)
     dist.destroy_process_group()
-
-
-def write(path, rows):
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, COLUMNS, extrasaction="ignore",
-                               lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
-
-
-def graph_of(model, *flags):
-    return foretell.run("inspect", model, *flags, "--mode", "training", "--optimizer",
-                        "momentum", "--trace", "cpu", "--format", "graph")
 
 
 def write_graphs(out):
     for name in ("blocks", "gated", "modular", "language", "tied", "placed"):
-        network = NETWORKS[name][0]()
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, f"{name}.pt")
-            torch.jit.trace(network, network.example()).save(str(path))
-            for batches in (1, *(HELD_BATCHES if name == "blocks" else ())):
-                text = graph_of(path, "--input", "i64[4,12]", "--accumulate",
-                                str(batches))
-                number = f".{batches}" if batches > 1 else ""
-                (out / f"{name}{number}.graph").write_text(
-                    text.replace(str(path), path.name, 1))
+        counts = (1, *(HELD_BATCHES if name == "blocks" else ()))
+        graphs = graphs_of_network(name, NETWORKS[name][0](), counts)
+        for batches, text in graphs.items():
+            number = f".{batches}" if batches > 1 else ""
+            (out / f"{name}{number}.graph").write_text(text)
     (out / "mlp.graph").write_text(graph_of(
         "zoo:mlp?inputs=512&hidden=1024,1024,1024&batch_norm=true", "--batch", "8"))
 
@@ -161,7 +143,7 @@ def main():
             path = pathlib.Path(folder, str(gpus))
             mp.spawn(work, args=(gpus, free_port(), path), nprocs=gpus)
             rows += csv.DictReader(path.open(encoding="utf-8"))
-    write(out / "live_bytes.csv", rows)
+    write_rows(out / "live_bytes.csv", COLUMNS, rows)
     write_graphs(out)
 
 

@@ -29,7 +29,9 @@ from torch.distributed.pipelining import (
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "scripts" / "lib"))
 import foretell  # noqa: E402
-from live_bytes import FIGURES, STEPS, free_port, join, least, mark  # noqa: E402
+from live_bytes import (  # noqa: E402
+    FIGURES, STEPS, free_port, join, least, mark, write_rows)
+from shared_graphs import graphs_of_network  # noqa: E402
 from shared_networks import Blocks  # noqa: E402
 from shared_plans import prepare  # noqa: E402
 
@@ -123,27 +125,8 @@ def work(rank, gpus, port, folder):
         rows.append({"plan": plan, "gpu": gpu, **least(lambda: take_steps(plan, mesh))})
         dist.barrier()
     if gpus == STAGES or mesh["copies"].get_local_rank() == 0:
-        write(folder / f"{gpus}.{gpu}", rows)
+        write_rows(folder / f"{gpus}.{gpu}", COLUMNS, rows)
     dist.destroy_process_group()
-
-
-def write(path, rows):
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
-
-
-def write_graph(out):
-    network = Blocks(depth=DEPTH)
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder, "piped.pt")
-        torch.jit.trace(network, network.example()).save(str(path))
-        text = foretell.run(
-            "inspect", path, "--input", "i64[4,12]", "--accumulate", str(BATCHES),
-            "--mode", "training", "--optimizer", "momentum", "--trace", "cpu",
-            "--format", "graph")
-        (out / "piped.graph").write_text(text.replace(str(path), path.name, 1))
 
 
 def main():
@@ -158,8 +141,9 @@ def main():
             mp.spawn(work, args=(gpus, free_port(), folder), nprocs=gpus)
         for path in sorted(folder.iterdir()):
             rows += csv.DictReader(path.open(encoding="utf-8"))
-    write(out / "pipeline_bytes.csv", rows)
-    write_graph(out)
+    write_rows(out / "pipeline_bytes.csv", COLUMNS, rows)
+    graphs = graphs_of_network("piped", Blocks(depth=DEPTH), (BATCHES,))
+    (out / "piped.graph").write_text(graphs[BATCHES])
 
 
 if __name__ == "__main__":

@@ -7,9 +7,8 @@ why it has not. What the sources' own code does, by their files:
 * fms-acceleration 876e2ed, scripts/benchmarks: scenarios*.yaml (LoRA of rank 16,
   dropout 0.1; `bf16` or `fp16` on for 4-bit weights and the rows with "+ amp"; the
   table reads only "True" of the columns `bf16` and `fp16`, where some files have
-  "TRUE"), defaults.yaml
-  (checkpointing, FlashAttention 2), accelerate.yaml (FSDP 1, FULL_SHARD, BACKWARD_PRE);
-  nf4 with double quantization (framework_plugin_bnb.py). Allocated is rank 0's
+  "TRUE"), defaults.yaml (checkpointing, FlashAttention 2), accelerate.yaml (FSDP 1,
+  FULL_SHARD, BACKWARD_PRE); nf4 with double quantization (framework_plugin_bnb.py). Allocated is rank 0's
   max_memory_allocated by transformers' memory tracker; process is nvidia-smi's peak
   less its first reading, averaged over the GPUs (benchmark.py). peft 0.12 to 0.14 holds
   adapters in FP32 (`autocast_adapter_dtype`). `foak` replaces RMSNorm, rotary positions
@@ -31,8 +30,8 @@ why it has not. What the sources' own code does, by their files:
   checkpointing on one GPU; gradients of several batches are added up. Lightning's
   BitsandbytesPrecision quantizes every linear layer, the head too, from FP16;
   bitsandbytes 0.41 and 0.42 keep a 4-bit layer's input as long as the loop keeps its
-  loss, so the next batch's forward pass finds those of the last. Texts are shorter than config_hub's cut of 512
-  tokens.
+  loss, so the next batch's forward pass finds those of the last. Texts are shorter than
+  config_hub's cut of 512 tokens.
 * canifinetune 0.4.1, bench/runner.py: a plain loop, whose results live through the
   backward pass, over nf4 after `prepare_model_for_kbit_training`; its autocast is of a
   later version than the rows.
@@ -44,6 +43,7 @@ import functools
 import re
 
 import finetuning_networks
+import finetuning_tables
 import foretell
 import published
 
@@ -69,9 +69,7 @@ OPTIMIZERS = {"AdamW fused": "adamw", "AdamW 8-bit bitsandbytes": "adamw_8bit",
               "paged_adamw_8bit": "paged_adamw_8bit", "Adam": "adam",
               "adamw (foreach)": "adamw", "": "adamw", "adamw": "adamw",
               "adamw (transformers default)": "adamw", "AdamW": "adamw"}
-
-
-# transformers' version, by the requirements*.txt beside the rows or the row's column; a
+# transformers' version, by the requirements*.txt next to the rows or the row's column; a
 # source that is not named has 4.56 or later, or does not use it.
 TRANSFORMERS = {"scripts/benchmarks/refs/a100_80gb.csv": (4, 48),
                 "scripts/benchmarks/refs/a100_80gb_liger.csv": (4, 45),
@@ -384,37 +382,6 @@ def run_of(row, program):
     return run
 
 
-def as_finetuning(row):
-    """A row of another table in the columns of train_memory_finetuning."""
-    common = {"gpus": "1", "status": "ok", "quantization": "", "attention": "sdpa",
-              "kernels": "", "compile": "0", "device": row["device"],
-              "torch": row.get("torch", ""), "source": row.get("source", "")}
-    if "peft_type" in row:
-        is_plain = re.search(r"^lora/.*rank\d+(-target-mlp|-rslora|-dora)?$",
-                             row["experiment"])
-        return {**common, "source": "peft", "model": row["model"],
-                "method": "lora" if is_plain else row["peft_type"],
-                "is_dora": row["experiment"].endswith("-dora"),
-                "lora_r": row["r"], "lora_targets": row["target_modules"],
-                "precision": row["dtype"], "optimizer": row["optimizer"],
-                "batch_per_gpu": row["batch"], "seq_len": row["max_seq_len"],
-                "checkpointing": row["checkpointing"],
-                "peak_reserved_mib": row["reserved_max_mib"]}
-    if "samples_per_s" in row:
-        quantizer = {"bnb": ("qlora", "nf4"), "gptq": ("gptq-lora", "gptq 4 bit")}
-        method, quantization = quantizer.get(
-            row["quantization"], ("lora" if row["lora_r"] else "full", ""))
-        return {**common, "device": "A100-SXM-80GB", "model": row["model"],
-                "method": method, "quantization": quantization,
-                "lora_r": row["lora_r"], "lora_targets": "q v",
-                "precision": row["precision"], "optimizer": "adamw",
-                "batch_per_gpu": row["batch"], "seq_len": row["seq_len"],
-                "checkpointing": "0", "step_ms": row["step_ms"]}
-    if "peak_reserved_gib" in row:
-        return None
-    return {**row, "source": "axolotl" if "axolotl" in row["source"] else row["source"]}
-
-
 def pretraining_run(row):
     """The Run of a row of train_llm_multi_gpu: none has a command yet."""
     reasons = {"torch.compile": row["compile"] != "0",
@@ -429,5 +396,5 @@ def pretraining_run(row):
 def runs(path, program):
     """The Runs of a table, in its order."""
     for row in published.rows(path):
-        ours = as_finetuning(row)
+        ours = finetuning_tables.as_finetuning(row)
         yield run_of(ours, program) if ours else pretraining_run(row)

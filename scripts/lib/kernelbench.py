@@ -141,7 +141,8 @@ class Predictions:
                 found[problem_of(row["model"])] = row
         if "--host" in flags:
             added = self.statistics_ms(device, *flags)
-            return {key: row | {"latency_ms": float(row["latency_ms"]) + added.get(key, 0)}
+            return {key: row | {"latency_ms":
+                                float(row["latency_ms"]) + added.get(key, 0)}
                     for key, row in found.items()}
         added = self.statistics_ms(device)
         return {key: row | _with_gpu_time(row, added.get(key, 0))

@@ -5,6 +5,7 @@ loss, `backward` after the last backward pass, and `peak`, the most that was eve
 between and in the optimizer's step. What Gloo allocates within a gathering or a
 scattering, copies of the whole, does not count towards `peak`: NCCL makes none."""
 
+import csv
 import gc
 import os
 import socket
@@ -106,3 +107,10 @@ def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
+
+
+def write_rows(path, columns, rows):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, columns, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)

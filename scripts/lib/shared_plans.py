@@ -18,8 +18,7 @@ from torch.distributed.tensor.parallel import (
 from exchanging_networks import RingBlock
 from shared_networks import Block, PlacedBlock, Tied
 
-#: Of the optimizer, SGD with momentum: on CPUs Adam's counter of steps is a tensor too,
-#: which on GPUs it is not.
+#: Of SGD: Adam counts steps in a tensor on CPUs, but not on GPUs.
 OPTIMIZER = {"lr": 0.01, "momentum": 0.9, "foreach": True}
 
 
@@ -80,11 +79,11 @@ class Optimizers:
     """One for the shared parameters and one for the others: lists of an optimizer are
     of one kind of tensors."""
 
-    def __init__(self, parameters, **settings):
+    def __init__(self, parameters):
         kinds = {}
         for parameter in parameters:
             kinds.setdefault(isinstance(parameter, DTensor), []).append(parameter)
-        self.parts = [torch.optim.SGD(part, **settings) for part in kinds.values()]
+        self.parts = [torch.optim.SGD(part, **OPTIMIZER) for part in kinds.values()]
 
     def zero_grad(self):
         for part in self.parts:
@@ -97,7 +96,6 @@ class Optimizers:
 
 def prepare(network, plan, mesh):
     """The network under the plan, and its optimizer."""
-    settings = OPTIMIZER
     kind = plan.partition(":")[0]
     policy = MixedPrecisionPolicy(
         reduce_dtype=torch.bfloat16 if plan.endswith("reduce=bf16") else None)
@@ -116,14 +114,14 @@ def prepare(network, plan, mesh):
             device_id=torch.device("cpu"))
     elif kind == "tp" and plan.endswith("sp"):
         network = share_sequences(network, mesh, "vocabulary" in plan)
-        return network, Optimizers(network.parameters(), **settings)
+        return network, Optimizers(network.parameters())
     elif kind == "tp":
         network = share_layers(network, mesh, plan.endswith("vocabulary"))
-        return network, Optimizers(network.parameters(), **settings)
+        return network, Optimizers(network.parameters())
     if kind == "zero1":
         return network, ZeroRedundancyOptimizer(
-            network.parameters(), torch.optim.SGD, **settings)
-    return network, torch.optim.SGD(network.parameters(), **settings)
+            network.parameters(), torch.optim.SGD, **OPTIMIZER)
+    return network, torch.optim.SGD(network.parameters(), **OPTIMIZER)
 
 
 def holds_gradients(network, plan, is_last):

@@ -14,7 +14,6 @@ counts; the exit status says whether any differs.
 import argparse
 import collections
 import itertools
-import json
 import pathlib
 import re
 import sys

@@ -8,7 +8,8 @@ Eager and compiled latency of single operators, chains and networks in FP32, PyT
 2.5, in every mode of torch.compile, by scripts/lib/kernelbench.py. Hosts differ: for
 every published table one factor of the CPU's time is taken from its host-bound eager
 rows, and both predictions use it. Prints for each table, mode and level what
-score_compiled.py prints; with --least only of problems that take as long in eager mode. Nothing else is fitted here.
+score_compiled.py prints; with --least only of problems that take as long in eager mode.
+Nothing else is fitted here.
 
 A third of the problems was kept back by those who gave the files.
 """

@@ -171,7 +171,8 @@ def main():
     print_filled(found)
     groups = sorted(groups_of(found).items())
     print_pairs(groups, "Time in kernels", "gpu_ms")
-    print_pairs(groups, "The fastest of the steps, on processors that were shared", "step_ms")
+    print_pairs(groups, "The fastest of the steps, on processors that were shared",
+                "step_ms")
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@
 #include "src/cost/strided_gradient.h"
 #include "src/cost/tensor_convolution.h"
 
-// Convolutions for which cuDNN 9.19 falls back to FP32 lanes on an H100, or for
-// which it has no kernel of Hopper's there. Which they are shows in the kernels
-// of its operators (kinds.jsonl.gz, drawn.jsonl.gz); cycles of a multiprocessor
-// are fitted to them:
+// Convolutions that cuDNN 9.19 computes on the FP32 lanes of an H100 by kernels
+// made for older GPUs, also where tensor cores are allowed. Which they are
+// shows in the kernels of its operators (kinds.jsonl.gz, drawn.jsonl.gz);
+// cycles of a multiprocessor are fitted to them:
 //
 //   volumes and images of f32 in groups, windows of more than 32 elements
 //       implicit_convolveNd_sgemm, sm80_xmma_fprop …_ffma_…: a product in tiles
@@ -31,15 +31,16 @@
 //   gradients of inputs in f32, through a stride
 //       in groups, of volumes on FP32 lanes, and of others whose strides divide
 //       the results into more than 8 classes:
-//       convolveNd_dgrad_float_engine (of images dgrad_engine) takes as long
-//       for each element of the window as for 140 channels of its sum, and
-//       fills the result first
+//       convolveNd_dgrad_float_engine (of images dgrad_engine) fills the
+//       result, then takes as long for each element of the window as for 140
+//       channels of its sum, of images 220
 //
 // A transposed convolution is the gradient of an input.
 
 namespace foretell::cost {
 namespace {
 
+/// Of a multiply-accumulate in tiles; how many times as long 16 bits take.
 constexpr double kMacCycles = 0.0147;
 constexpr double kDirectTileChannels = 64;
 constexpr double kHalfCost = 2.7;
@@ -49,8 +50,10 @@ constexpr double kHalfChannelsLastCost = 6;
 /// window that it goes over.
 constexpr double kDirectResultCycles = 1;
 constexpr double kDirectTapCycles = 0.31;
-constexpr double kHalfEngineCycles = 30;
 
+/// Of engines, for each result and element of its window; and for filling a
+/// result.
+constexpr double kHalfEngineCycles = 30;
 constexpr double kEngineTapCycles = 2.1;
 constexpr double kImageEngineTapCycles = 3.3;
 constexpr double kFillCycles = 1.5;
@@ -60,8 +63,8 @@ constexpr double kFillCycles = 1.5;
 constexpr double kMostDirectProducts = 100;
 constexpr std::int64_t kMostDirectChannels = 64;
 constexpr std::int64_t kFewOddChannels = 8;
-/// Of images of f32 on FP32 lanes: summed over, and the fewer of these and of
-/// those that are made.
+/// Channels of a group that a direct kernel for images of f32 sums over at
+/// most, and the most that the smaller one of its input and its result has.
 constexpr double kMostSummedChannels = 16;
 constexpr double kFewFloatChannels = 2;
 constexpr std::int64_t kMostClasses = 8;
@@ -123,10 +126,11 @@ Fallback GroupedResult(const Kernel& kernel, bool on_lanes) {
     return kernel.channels_last && !kernel.volume ? Fallback::kDirect
                                                   : Fallback::kNone;
   }
-  const bool is_image =
+  const bool is_contiguous_f32 =
       !is_half && !kernel.channels_last && kernel.pass == ProductPass::kForward;
-  return IsLarge(kernel) && (kernel.volume || is_image) ? Fallback::kLanes
-                                                        : Fallback::kNone;
+  return IsLarge(kernel) && (kernel.volume || is_contiguous_f32)
+             ? Fallback::kLanes
+             : Fallback::kNone;
 }
 
 Fallback FallbackOf(const Kernel& kernel, const Machine& machine) {

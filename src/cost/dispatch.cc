@@ -15,8 +15,8 @@
 //   compile      Inductor's wrapper is Python without the dispatcher: a kernel
 //                of Triton is a call of its launcher; products are operators
 //                called with their result given. A call of the compiled
-//                function checks guards and wraps its tensors first, one by
-//                one
+//                function first checks guards and wraps its tensors, which
+//                takes a while for each of them
 //   CUDA graphs  one launch for all; a call looks for the graph's path, copies
 //                inputs and makes tensors of the results
 //   onnxruntime  a C++ loop over nodes

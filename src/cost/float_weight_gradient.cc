@@ -26,9 +26,9 @@
 namespace foretell::cost {
 namespace {
 
-/// For each element of the sum: of a tile alone, of one of many that share a
-/// multiprocessor; of direct blocks.
-constexpr double kWeightTile = 32;
+constexpr double kWeightTile = 32;  ///< Channels.
+/// For each element of the sum: of a block alone, and of each of many that
+/// share a multiprocessor.
 constexpr double kTileCycles = 48, kSharedTileCycles = 14;
 constexpr double kDirectWeightCycles = 22, kSharedDirectWeightCycles = 1;
 /// Of a multiply-accumulate with padded channels.

@@ -27,6 +27,8 @@ constexpr double kElementCycles = 19;
 constexpr double kFewImageChannels = 16;
 constexpr double kFewVolumeChannels = 4;
 
+/// Images of a batch. Rows of the product of an input's gradient are places of
+/// the input, so these are counted by the bytes that it is given.
 double ImagesOf(const Kernel& kernel) {
   const double positions = Real(std::max<std::int64_t>(1, kernel.positions));
   if (kernel.pass == ProductPass::kForward) return Real(kernel.m) / positions;
@@ -35,18 +37,23 @@ double ImagesOf(const Kernel& kernel) {
       (positions * Real(kernel.channels_out * kernel.element_bytes_in)));
 }
 
-bool HasPackedKernel(const Kernel& kernel, bool on_lanes) {
-  const bool is_volume = kernel.volume;
+/// Of the gradient of an input: none if the window is a row.
+bool HasPackedGradient(const Kernel& kernel, bool on_lanes) {
   const double summed = SummedChannels(kernel);
+  if (kernel.taps == kernel.window_width) return false;
+  const bool is_depthwise =
+      !kernel.volume && kernel.pass == ProductPass::kForward && summed == 1;
+  if (is_depthwise) return kernel.n > 1;
+  return on_lanes && kernel.stride_elements == 1 &&
+         kernel.taps <= kMostMaskedTaps && summed > kFewImageChannels;
+}
+
+bool HasPackedKernel(const Kernel& kernel, bool on_lanes) {
   if (PlainPass(kernel) == ProductPass::kInputGradient) {
-    const bool is_depthwise =
-        !is_volume && kernel.pass == ProductPass::kForward && summed == 1;
-    if (kernel.taps == kernel.window_width) return false;
-    if (is_depthwise) return kernel.n > 1;
-    return on_lanes && kernel.stride_elements == 1 &&
-           kernel.taps <= kMostMaskedTaps && summed > kFewImageChannels;
+    return HasPackedGradient(kernel, on_lanes);
   }
-  if (!is_volume && summed <= kFewImageChannels) return false;
+  const double summed = SummedChannels(kernel);
+  if (!kernel.volume && summed <= kFewImageChannels) return false;
   return on_lanes ||
          (kernel.taps > kMostMaskedTaps && summed > kFewVolumeChannels);
 }

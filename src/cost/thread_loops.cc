@@ -210,35 +210,36 @@ double SpatialSoftmaxUs(const Kernel& kernel, const Machine& machine) {
 
 /// Longest row of a softmax that a warp has, and the most threads of a block.
 constexpr std::int64_t kSoftmaxBlock = 1024;
+constexpr double kWarpLanes = 32;
+
+/// Returns the least power of two that is not below `count` (>= 0).
+double PowerOfTwo(std::int64_t count) {
+  return static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(count)));
+}
 
 /// Threads of a block that has a row of a softmax: 4 elements each in PyTorch;
 /// in ONNX Runtime half as many as there are vectors of 16 bytes, rounded up to
 /// a power of two (SoftMax_getBlockSize in softmax_blockwise_impl.cuh).
 double SoftmaxThreads(const Kernel& kernel) {
-  constexpr std::int64_t kElements = 4, kVectorBytes = 16, kWarp = 32;
+  constexpr std::int64_t kElements = 4, kVectorBytes = 16;
   const std::int64_t length = kernel.row_elements;
   if (!kernel.variant) return Real(std::min(kSoftmaxBlock, length / kElements));
   const std::int64_t vectors = length * kernel.element_bytes_in / kVectorBytes;
-  const auto half =
-      static_cast<std::uint64_t>(std::min(kSoftmaxBlock, vectors) / 2);
-  return std::max(Real(kWarp),
-                  Real(static_cast<std::int64_t>(std::bit_ceil(half))));
+  return std::max(kWarpLanes, PowerOfTwo(std::min(kSoftmaxBlock, vectors) / 2));
 }
 
 /// Softmax along the last dimension. Up to 1,024 elements, rounded up to a
 /// power of two, a warp has a row, or as many rows as its lanes hold
 /// (softmax_warp_forward); longer rows have a block.
 double SoftmaxUs(const Kernel& kernel, const Machine& machine) {
-  constexpr double kWarpLanes = 32, kRowCycles = 15, kElementCycles = 0.33;
-  constexpr double kThreadCycles = 6.8;
+  constexpr double kRowCycles = 15, kElementCycles = 0.33, kThreadCycles = 6.8;
   if (kernel.row_step > 1) return SpatialSoftmaxUs(kernel, machine);
   if (kernel.row_elements > kSoftmaxBlock) {
     const double threads = SoftmaxThreads(kernel);
     return BlocksUs(Real(kernel.rows), threads, threads * kThreadCycles,
                     machine);
   }
-  const double padded = Real(static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(kernel.row_elements))));
+  const double padded = PowerOfTwo(kernel.row_elements);
   const double warp = std::min(1.0, padded / kWarpLanes);
   return ThreadsUs(Real(kernel.rows), padded,
                    {kRowCycles * warp, kElementCycles}, machine);

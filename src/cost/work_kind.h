@@ -5,6 +5,7 @@
 
 namespace foretell::cost {
 
+/// Returns what `kernel` does, by its class and, of a convolution, its window.
 WorkKind WorkKindOf(const Kernel& kernel);
 
 }  // namespace foretell::cost

@@ -140,8 +140,10 @@ std::int64_t ChannelElements(const Expansion& expansion,
 std::int64_t PlaneReceived(const Expansion& expansion,
                            const ExpandedNode& expanded) {
   const Shape& shape = OperandShape(expansion, expanded, 0);
-  return NumElements(shape) /
-         std::max<std::int64_t>(1, ProductBefore(shape, 2));
+  const auto inner = std::max<std::ptrdiff_t>(0, std::ssize(shape) - 2);
+  const std::int64_t planes = ProductBefore(shape, inner);
+  return std::max<std::int64_t>(
+      1, NumElements(shape) / std::max<std::int64_t>(1, planes));
 }
 
 struct GradientRow {
@@ -203,28 +205,30 @@ constexpr auto kGradientRows = std::to_array<GradientRow>({
 });
 // clang-format on
 
-/// Interpolations with a thread for each place of the gradient that they are
-/// given, which goes through the images and channels one after the other
-/// (UpSampleLinear1d.cu, UpSampleTrilinear3d.cu), in steps as long as a forward
-/// interpolation's; adding to 16 bits takes longer (an H100's, kinds.jsonl.gz
-/// and drawn.jsonl.gz).
+/// Interpolations in which a thread for each place of the gradient that they
+/// are given goes over the batch times the channels (UpSampleLinear1d.cu,
+/// UpSampleTrilinear3d.cu), in steps as long as those of a forward
+/// interpolation. Additions in 16 bits take longer: fitted to operators of an
+/// H100 (kinds.jsonl.gz, drawn.jsonl.gz).
 struct SerialRow {
   std::string_view target;
-  std::int64_t steps;
-  std::int64_t half_steps;
+  std::int64_t steps;       ///< Of a thread, for an image's channel.
+  std::int64_t half_steps;  ///< The same in 16 bits.
 };
 constexpr auto kSerialRows = std::to_array<SerialRow>({
     {"upsample_linear1d_backward", 1, 8},
     {"upsample_trilinear3d_backward", 2, 4},
 });
 
-/// Elements of one channel of one image of the gradient that it is given.
-std::int64_t PlaceReceived(const Expansion& expansion,
-                           const ExpandedNode& expanded) {
-  const Shape& shape = OperandShape(expansion, expanded, 0);
-  const std::int64_t planes = shape.size() < 2 ? 1 : shape[0] * shape[1];
-  return std::max<std::int64_t>(
-      1, NumElements(shape) / std::max<std::int64_t>(1, planes));
+void SetSerialGradient(const Expansion& expansion, const ExpandedNode& expanded,
+                       Kernel& kernel) {
+  const auto* const row =
+      std::ranges::find(kSerialRows, expanded.node.target, &SerialRow::target);
+  if (row == kSerialRows.end()) return;
+  kernel.positions = PlaneReceived(expansion, expanded);
+  const bool is_half = kernel.element_bytes_in == kHalfBytes;
+  kernel.serial_steps = Received(expansion, expanded) / kernel.positions *
+                        (is_half ? row->half_steps : row->steps);
 }
 
 void LeaveOutInput(const Expansion& expansion, const ExpandedNode& expanded,
@@ -258,14 +262,7 @@ void SetGradientLoop(const Expansion& expansion, const ExpandedNode& expanded,
   if (row->loop == ElementLoop::kCubicGradient) {
     kernel.row_step = PlaneReceived(expansion, expanded);
   }
-  const auto* const serial =
-      std::ranges::find(kSerialRows, expanded.node.target, &SerialRow::target);
-  if (serial != kSerialRows.end()) {
-    kernel.positions = PlaceReceived(expansion, expanded);
-    const bool is_half = kernel.element_bytes_in == kHalfBytes;
-    kernel.serial_steps = Received(expansion, expanded) / kernel.positions *
-                          (is_half ? serial->half_steps : serial->steps);
-  }
+  SetSerialGradient(expansion, expanded, kernel);
   if (!row->reads_input) LeaveOutInput(expansion, expanded, kernel);
 }
 

@@ -55,8 +55,8 @@ struct Kernel {
   std::int64_t row_elements = 0;
   std::int64_t row_step = 0;
   ElementLoop loop = ElementLoop::kNone;  ///< Of `rows` elements.
-  /// What one thread of an interpolating upsampling does one after the other
-  /// (element_loops.cc); 0 of every other kernel.
+  /// What one thread of an interpolation does one after the other, forward
+  /// (element_loops.cc) and backward (gradient_loops.cc); 0 of other kernels.
   std::int64_t serial_steps = 0;
 
   std::int64_t element_bytes_in = 0;
@@ -86,13 +86,13 @@ struct Kernel {
   /// Softmax: ONNX Runtime's, whose blocks have fewer threads.
   /// Pooling: of volumes or adaptive, whose blocks are 32 x 8 results.
   bool variant = false;
-  bool dilated = false;     ///< A convolution whose window has gaps.
-  bool repeated = false;    ///< One of many equal steps of a recurrent layer.
-  bool causal = false;      ///< Attention that skips the keys after a query.
-  bool float8 = false;      ///< Multiplies floats of 8 bits.
-  bool int8 = false;        ///< Multiplies integers of 8 bits.
-  bool sparse = false;      ///< With weights half of which are 0 (2:4).
-  bool volume = false;      ///< A convolution whose window has three dimensions.
+  bool dilated = false;   ///< A convolution whose window has gaps.
+  bool repeated = false;  ///< One of many equal steps of a recurrent layer.
+  bool causal = false;    ///< Attention that skips the keys after a query.
+  bool float8 = false;    ///< Multiplies floats of 8 bits.
+  bool int8 = false;      ///< Multiplies integers of 8 bits.
+  bool sparse = false;    ///< With weights half of which are 0 (2:4).
+  bool volume = false;    ///< A convolution whose window has three dimensions.
   TorchVersion torch = {};  ///< That launches it.
 
   std::strong_ordering operator<=>(const Kernel&) const = default;

@@ -62,7 +62,7 @@ TEST(IntervalWidth, CountsOperatorsByWhatTheyDo) {
     return Width(ModelFactors(prediction, Target::kLatency));
   };
   EXPECT_LT(width(2, 0), width(0, 2));
-  // Alone, an operator of either kind counts whole, in equal parts half.
+  // An operator counts by its share of the time.
   EXPECT_LT(width(1, 1), width(0, 2));
   EXPECT_LT(width(9, 1), width(1, 9));
 }

@@ -31,24 +31,23 @@ Kernel Transposed(const std::string& type, int width, int stride) {
 
 class DirectConvolution : public testing::Test {
  protected:
-  DirectConvolution() { device_.compute_capability = 90; }
-  /// Cycles of a multiprocessor: 128 lanes of each of 100 reach 10^7 FLOP per
-  /// us at 390.625 MHz.
+  /// Cycles of one of 100 multiprocessors.
+  static double CyclesIn(double us) {
+    return us * 100 * test::kRoundHopperClockMhz;
+  }
   double CyclesOf(const Kernel& kernel) const {
-    return DirectConvolutionUs(kernel, MakeMachine(device_, {})).value_or(0) *
-           100 * 390.625;
+    return CyclesIn(DirectConvolutionUs(kernel, machine_).value_or(0));
   }
 
-  DeviceSpec device_ = test::RoundDevice();
+  Machine machine_ = MakeMachine(test::RoundHopper(), {});
 };
 
 TEST_F(DirectConvolution, OfSixteenBitsGoesOverTheWholeWindow) {
   constexpr double kResults = 2 * 8e5 * 3;
   // A stride leaves each result one of 8 elements; the kernel visits all.
   const Kernel kernel = Transposed("f16", 3, 2);
-  const Machine machine = MakeMachine(device_, {});
-  EXPECT_TRUE(ReadsImagesDirectly(kernel, machine));
-  EXPECT_EQ(ConversionUs(kernel, machine), 0);
+  EXPECT_TRUE(ReadsImagesDirectly(kernel, machine_));
+  EXPECT_EQ(ConversionUs(kernel, machine_), 0);
   const Kernel even = Transposed("f16", 2, 2);
   EXPECT_DOUBLE_EQ(CyclesOf(even), 2 * 8e5 * 2 * (1 + 8 * 2 * 0.31));
   // Few odd channels have another kernel.
@@ -68,8 +67,7 @@ TEST_F(DirectConvolution, OfVolumesOnLanesTakesTheFasterKernel) {
   Kernel kernel = Transposed("f32", 64, 1);
   kernel.arithmetic = Precision::kFp32;
   const double engine = 2 * 1e5 * 64 * (1.5 + 8 * 2.1);
-  const double tiles =
-      FloatConvolutionUs(kernel, MakeMachine(device_, {})) * 100 * 390.625;
+  const double tiles = CyclesIn(FloatConvolutionUs(kernel, machine_));
   EXPECT_DOUBLE_EQ(CyclesOf(kernel), std::min(engine, tiles));
   kernel.stride_elements = 2;
   EXPECT_NEAR(CyclesOf(kernel), 2 * 1e5 * 64 * (1.5 + 8 * 64 * 2.1 / 64), 1e-3);
@@ -84,7 +82,7 @@ TEST_F(DirectConvolution, OfImagesOnLanesThroughAStrideDependsOnChannels) {
 }
 
 TEST_F(DirectConvolution, IsNoneOfOlderGpus) {
-  device_.compute_capability = 80;
+  machine_ = MakeMachine(test::A100(), {});
   EXPECT_EQ(CyclesOf(Transposed("f16", 3, 2)), 0);
 }
 

@@ -28,15 +28,14 @@ Kernel Volume(std::int64_t channels_out, std::int64_t channels_in) {
 
 class FloatWeightGradient : public testing::Test {
  protected:
-  FloatWeightGradient() { device_.compute_capability = 90; }
   double CyclesOf(const Kernel& kernel) const {
-    return FloatWeightGradientUs(kernel, MakeMachine(device_, {})) * 390.625;
+    return FloatWeightGradientUs(kernel, machine_) * test::kRoundHopperClockMhz;
   }
-  DeviceSpec device_ = test::RoundDevice();
+  Machine machine_ = MakeMachine(test::RoundHopper(), {});
 };
 
 TEST_F(FloatWeightGradient, HasOneBlockForElementsOfTheWindow) {
-  EXPECT_TRUE(HasFloatWeightKernels(Volume(32, 32), MakeMachine(device_, {})));
+  EXPECT_TRUE(HasFloatWeightKernels(Volume(32, 32), machine_));
   EXPECT_DOUBLE_EQ(CyclesOf(Volume(32, 32)), 48e6);
   EXPECT_DOUBLE_EQ(CyclesOf(Volume(64, 64)), 48e6);  // 108 blocks, 100 SMs.
   EXPECT_DOUBLE_EQ(CyclesOf(Volume(128, 128)), 14 * 5 * 1e6);

@@ -23,14 +23,8 @@ Kernel InGroups(int groups, int width, const TorchVersion& torch = kNewCudnn) {
       .at(0);
 }
 
-Machine Hopper(DeviceSpec& device) {
-  device.compute_capability = 90;
-  return MakeMachine(device, {});
-}
-
 TEST(PaddedConvolution, IsOfGroupsThatATileHoldsByCudnn919) {
-  DeviceSpec device = test::RoundDevice();
-  const Machine machine = Hopper(device);
+  const Machine machine = MakeMachine(test::RoundHopper(), {});
   EXPECT_TRUE(HasPaddedGroups(InGroups(4, 16), machine));
   EXPECT_FALSE(HasPaddedGroups(InGroups(1, 16), machine));
   EXPECT_FALSE(HasPaddedGroups(InGroups(4, 48), machine));
@@ -41,8 +35,7 @@ TEST(PaddedConvolution, IsOfGroupsThatATileHoldsByCudnn919) {
 }
 
 TEST(PaddedConvolution, MergesGroupsThatFitIntoATile) {
-  DeviceSpec device = test::RoundDevice();
-  const Machine machine = Hopper(device);
+  const Machine machine = MakeMachine(test::RoundHopper(), {});
   const double whole_us = PaddedConvolutionUs(InGroups(4, 32), machine);
   EXPECT_DOUBLE_EQ(PaddedConvolutionUs(InGroups(8, 16), machine), whole_us);
   EXPECT_DOUBLE_EQ(PaddedConvolutionUs(InGroups(32, 4), machine), whole_us);
@@ -51,8 +44,7 @@ TEST(PaddedConvolution, MergesGroupsThatFitIntoATile) {
 }
 
 TEST(PaddedConvolution, PadsBothSidesOfAWeightsGradient) {
-  DeviceSpec device = test::RoundDevice();
-  const Machine machine = Hopper(device);
+  const Machine machine = MakeMachine(test::RoundHopper(), {});
   Kernel kernel = InGroups(1, 64);
   kernel.pass = ProductPass::kWeightGradient;
   kernel.m = 3;

@@ -31,4 +31,17 @@ inline DeviceSpec RoundDevice() {
 /// per microsecond.
 inline constexpr double kRoundClockMhz = 781.25;
 
+/// RoundDevice of Hopper, whose 128 lanes of each multiprocessor need half of
+/// that clock.
+inline const DeviceSpec& RoundHopper() {
+  static const DeviceSpec device = [] {
+    DeviceSpec hopper = RoundDevice();
+    hopper.compute_capability = 90;
+    return hopper;
+  }();
+  return device;
+}
+
+inline constexpr double kRoundHopperClockMhz = kRoundClockMhz / 2;
+
 }  // namespace foretell::test

@@ -16,6 +16,7 @@ sys.path[:0] = [str(SCRIPTS / "lib"), str(SCRIPTS / "published")]
 
 import compare_finetuning  # noqa: E402
 import finetuning_runs  # noqa: E402
+import finetuning_tables  # noqa: E402
 import finetuning_tools  # noqa: E402
 import foretell  # noqa: E402
 
@@ -138,14 +139,14 @@ class Commands(unittest.TestCase):
         self.assertEqual(flags(""), ())
 
     def test_reads_the_other_tables(self):
-        peft = finetuning_runs.as_finetuning(
+        peft = finetuning_tables.as_finetuning(
             {"device": "L40S", "experiment": "lora/x-rank8", "peft_type": "LORA",
              "model": "meta-llama/Llama-3.2-3B", "r": "8", "target_modules": "q_proj",
              "dtype": "bfloat16", "batch": "4", "max_seq_len": "768", "torch": "2.13",
              "checkpointing": "0", "optimizer": "AdamW", "reserved_max_mib": "20"})
         run = finetuning_runs.run_of(peft, Knowing())
         self.assertEqual((run.method, run.truth), ("lora", {"reserved": 20}))
-        time = finetuning_runs.as_finetuning(
+        time = finetuning_tables.as_finetuning(
             {"device": "A100-SXM-80GB", "model": "x/Llama-2-7b-hf", "batch": "1",
              "precision": "fp16", "seq_len": "256", "lora_r": "8", "torch": "2.1.1",
              "quantization": "gptq", "samples_per_s": "1", "step_ms": "5"})
