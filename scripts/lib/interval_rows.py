@@ -11,6 +11,7 @@ rows, or None. Needs torch.
 """
 
 import argparse
+import collections
 import csv
 import dataclasses
 import functools
@@ -43,6 +44,10 @@ TIMM_DEVICES = {"RTX-3090": "rtx-3090", "RTX-4090": "rtx-4090", "RTX-5090": "rtx
                 "RTX-PRO-6000-MaxQ": "rtx-pro-6000-maxq"}
 ANALYTIC = ("--method", "analytic")
 WORK = ("moving", "product", "convolution", "unusual_convolution")  # Of src/cost.
+# As src/answer/interval_width.cc divides operators: some by their length.
+LONG_US = 1000
+SHORT = "short "
+KINDS = (*WORK, *(SHORT + work for work in WORK[:2]))
 LEAST_US = 20  # Shorter kernels say how long a launch takes.
 
 
@@ -68,12 +73,9 @@ class Row:
     high: float = 0
     is_slice: int = 0
     host_factor: float = 1  # At which it is predicted.
-    # By what work they do, the sums of squares of its operators' shares of GPU time;
-    # of problems of few operators.
-    moving: float = 0
-    product: float = 0
-    convolution: float = 0
-    unusual_convolution: float = 0
+    # Of problems of few operators: by kind, the sums of squares of their operators'
+    # shares of GPU time, as JSON.
+    shares: str = ""
 
     @property
     def residual(self):
@@ -85,14 +87,14 @@ class Row:
         return (max(self.gpu_ms, factor * self.dispatch_ms) +
                 factor * max(0, self.predicted - longest))
 
-    @property
+    @functools.cached_property
     def squares(self):
-        return {work: getattr(self, work) for work in WORK}
+        return json.loads(self.shares or "{}")
 
     @property
     def is_benchmark(self):
         """Whether it is a problem of few operators."""
-        return any(self.squares.values())
+        return self.is_operator or self.source.startswith("kernelbench")
 
     @property
     def is_operator(self):
@@ -157,13 +159,18 @@ def documents(text):
         yield document
 
 
+def kind_of(work, us):
+    short = SHORT + work
+    return short if us < LONG_US and short in KINDS else work
+
+
 def squares(cost):
-    """By work, the sum of squares of the operators' shares of GPU time."""
+    """By kind, the sum of squares of the operators' shares of GPU time."""
     whole = sum(node["gpu_us"] for node in cost) or 1
-    found = dict.fromkeys(WORK, 0)
+    found = collections.Counter()
     for node in cost:
-        found[node["work"]] += (node["gpu_us"] / whole) ** 2
-    return found
+        found[kind_of(node["work"], node["gpu_us"])] += (node["gpu_us"] / whole) ** 2
+    return json.dumps(found)
 
 
 def squares_of(files):
@@ -188,13 +195,13 @@ def kernelbench_rows(_, devices=kernelbench.DEVICES):
             factor = told[table.sizes].host_factor(table.device)
             truths = modes[kernelbench.EAGER]
             for key, row in told[table.sizes].rows(table.device).items():
-                if key in truths and key in shares[table.sizes]:
+                if key in truths:
                     yield Row(f"kernelbench {table.commit}, {table.device}", "latency",
                               table.device, "inference", "fp32", truths[key],
                               *(row[name] for name in
                                 ("latency_ms", "gpu_ms", "dispatch_ms")),
                               row["latency_lo_ms"], row["latency_hi_ms"], 0, factor,
-                              **shares[table.sizes][key])
+                              shares[table.sizes].get(key, ""))
 
 
 def operator_rows(_):
@@ -205,7 +212,8 @@ def operator_rows(_):
                 if row["pass"] == "forward"]
         for _, (us, work), row in score_kinds.predict(device, rows, "--work"):
             yield Row(f"operators {name}, {device}", "latency", device, "inference",
-                      "fp32", row["gpu_us"] / 1e3, us / 1e3, us / 1e3, **{work: 1})
+                      "fp32", row["gpu_us"] / 1e3, us / 1e3, us / 1e3,
+                      shares=json.dumps({kind_of(work, us): 1}))
 
 
 def energy_rows(_):

@@ -13,11 +13,12 @@ A factor is a quantile in which a source weighs as the square root of its rows; 
 quantiles the table takes those of the smallest width that hold 88 % of the sources left
 out, and 5 % at either end if none do. What one operator adds, in proportion to the
 square root of the sum of the operators' squared shares of GPU time, is fitted by what
-work it does to problems of few operators: KernelBench's, and operators at extents drawn
-at random; the spread of hosts to rows that the host decides; both beyond what the
-factors of a network explain. The last two lines judge problems of few operators of all
-works by the factors of the others' sources. --rows keeps what was collected in FILE, and
-reads it if it is there. Needs torch.
+work it does and, except for convolutions, whether it takes a millisecond, to problems
+of few operators: KernelBench's, and operators at extents drawn at random; the spread of
+hosts to rows that the host decides; both beyond what the factors of a network explain.
+The last two lines judge problems of few operators of all kinds by the factors of the
+others' sources. --rows keeps what was collected in FILE, and reads it if it is there.
+Needs torch.
 """
 
 import bisect
@@ -35,7 +36,7 @@ import interval_rows  # noqa: E402
 COVERAGE = 0.88
 # Shares of rows that may be beyond one end.
 BEYOND = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1)
-MOSTLY = 0.9  # Of the squares of the shares: that of a problem of one work.
+MOSTLY = 0.9  # Of the squares of the shares: that of a problem of one kind.
 
 
 def quantile(groups, share):
@@ -102,20 +103,20 @@ class Hosts(Added):
         return row.host_logs(factors)
 
 
-class Works:
-    """Problems of few operators, with factors by their work."""
+class Kinds:
+    """Problems of few operators, with factors by their work and length."""
 
     def __init__(self, base):
         self.base = base
-        self.of = {work: Added(f"added by one operator, {work}",
-                               lambda row, work=work: is_mostly(row, work), base)
-                   for work in interval_rows.WORK}
+        self.of = {kind: Added(f"added by one operator, {kind}",
+                               lambda row, kind=kind: is_mostly(row, kind), base)
+                   for kind in interval_rows.KINDS}
 
     def held(self, row, factors):
-        """Whether `factors` by work hold it, and the logarithm of their width."""
+        """Whether `factors` by kind hold it, and the logarithm of their width."""
         ends = [math.sqrt(math.log(self.base[end]) ** 2 + sum(
-                    square * math.log(factors[work][end]) ** 2
-                    for work, square in row.squares.items())) for end in (0, 1)]
+                    square * math.log(factors[kind][end]) ** 2
+                    for kind, square in row.squares.items())) for end in (0, 1)]
         return -ends[0] <= row.residual <= ends[1], sum(ends)
 
     def print_left_out(self, title, rows, every, beyond):
@@ -123,11 +124,11 @@ class Works:
         found = []
         for source, members in groups_of(rows).items():
             others = groups_of(row for row in every if row.source != source)
-            factors = {work: fitted([list(map(regime.needed, some)) for group in
+            factors = {kind: fitted([list(map(regime.needed, some)) for group in
                                      others.values()
                                      if (some := list(filter(regime.holds, group)))],
-                                    beyond[work])
-                       for work, regime in self.of.items()}
+                                    beyond[kind])
+                       for kind, regime in self.of.items()}
             found += [self.held(row, factors) for row in members]
         held, widths = zip(*found)
         print(f"| {title} | {len(rows)} | {len(groups_of(rows))} | {errors_of(rows)} | "
@@ -141,11 +142,11 @@ def errors_of(rows):
 
 
 def is_few(row):
-    return row.is_benchmark and not row.is_host_bound
+    return row.squares and not row.is_host_bound
 
 
-def is_mostly(row, work):
-    return is_few(row) and row.squares[work] > MOSTLY * sum(row.squares.values())
+def is_mostly(row, kind):
+    return is_few(row) and row.squares.get(kind, 0) > MOSTLY * sum(row.squares.values())
 
 
 def is_network(row):
@@ -226,14 +227,14 @@ def main():
     print("| regime | rows | sources | median | mean | below | above | held % | "
           "width |\n|---|---|---|---|---|---|---|---|---|")
     (base, _), *_ = [print_regime(regime, rows) for regime in networks()]
-    works = Works(base)
-    beyond = {work: print_regime(regime, rows)[1] for work, regime in works.of.items()}
+    kinds = Kinds(base)
+    beyond = {kind: print_regime(regime, rows)[1] for kind, regime in kinds.of.items()}
     for regime in additions(base):
         print_regime(regime, rows)
     few = list(filter(is_few, rows))
-    works.print_left_out("all problems of few operators: KernelBench's",
+    kinds.print_left_out("all problems of few operators: KernelBench's",
                          [row for row in few if not row.is_operator], few, beyond)
-    works.print_left_out("all problems of few operators: drawn at random",
+    kinds.print_left_out("all problems of few operators: drawn at random",
                          [row for row in few if row.is_operator], few, beyond)
 
 

@@ -22,13 +22,23 @@ constexpr WidthFactors kEnergy = {1.09, 1.32};
 constexpr WidthFactors kEngine = {1.40, 1.84};
 /// @}
 
-/// Adds to them where one operator of the kind takes all the time; of the same
-/// table, in the order of WorkKind.
-constexpr std::array<WidthFactors, kNumWorkKinds> kOneOperator = {{
-    {1.39, 2.08},
-    {1.39, 2.08},
-    {1.39, 2.08},
-    {1.39, 2.08},
+/// What an operator adds that takes all the time, by the same table. Where
+/// PyTorch or cuBLAS launch what their sources say, a short one depends more on
+/// how many threads its kernels have.
+struct OperatorWidths {
+  WidthFactors shorter;
+  WidthFactors longer;
+};
+constexpr double kLongUs = 1000;
+constexpr WidthFactors kConvolution = {2.58, 2.19};
+constexpr WidthFactors kUnusualConvolution = {1.88, 3.07};
+
+/// In the order of WorkKind.
+constexpr std::array<OperatorWidths, kNumWorkKinds> kOneOperator = {{
+    {.shorter = {2.57, 1.92}, .longer = {1.30, 1.27}},
+    {.shorter = {1.59, 1.79}, .longer = {1.21, 1.18}},
+    {.shorter = kConvolution, .longer = kConvolution},
+    {.shorter = kUnusualConvolution, .longer = kUnusualConvolution},
 }};
 
 /// Several GPUs: a prior, to which nothing was fitted.
@@ -58,7 +68,10 @@ WidthFactors OperatorFactors(const CostEstimate& cost) {
   double below = 0;
   double above = 0;
   for (const NodeCost& node : cost.nodes) {
-    const WidthFactors& one = kOneOperator[static_cast<std::size_t>(node.work)];
+    const OperatorWidths& kind =
+        kOneOperator[static_cast<std::size_t>(node.work)];
+    const WidthFactors& one =
+        node.gpu_us < kLongUs ? kind.shorter : kind.longer;
     const double share = node.gpu_us / sum_us;
     below += std::pow(share * std::log(one.below), 2);
     above += std::pow(share * std::log(one.above), 2);

@@ -67,6 +67,18 @@ TEST(IntervalWidth, CountsOperatorsByWhatTheyDo) {
   EXPECT_LT(width(9, 1), width(1, 9));
 }
 
+TEST(IntervalWidth, IsWiderForShortOperatorsExceptConvolutions) {
+  const auto width = [](WorkKind work, double us) {
+    Prediction prediction;
+    prediction.cost.nodes = {{.gpu_us = us, .work = work}};
+    return Width(ModelFactors(prediction, Target::kLatency));
+  };
+  EXPECT_GT(width(WorkKind::kMoving, 999), width(WorkKind::kMoving, 1000));
+  EXPECT_GT(width(WorkKind::kProduct, 999), width(WorkKind::kProduct, 1000));
+  EXPECT_DOUBLE_EQ(width(WorkKind::kConvolution, 999),
+                   width(WorkKind::kConvolution, 1000));
+}
+
 TEST(IntervalWidth, IsThatOfNetworksWhereNothingRuns) {
   const WidthFactors none = ModelFactors(WithTimes({}), Target::kLatency);
   const WidthFactors many =
