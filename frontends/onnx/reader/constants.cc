@@ -111,14 +111,18 @@ bool IsConstant(const TensorLiteral& literal, unsigned uses) {
          (content == MaskContent::kOnes && (uses & ~kTriangle) == 0);
 }
 
-/// The tensor that a Constant node holds, if it may be a weight.
-const TensorLiteral* WeightOf(const Node& node) {
+/// The tensor that a Constant node of `graph` holds, if it may be a weight.
+const TensorLiteral* WeightOf(const Node& node, const Graph& graph) {
   if (node.op_type != "Constant" || node.outputs.size() != 1) return nullptr;
   const Attribute* value = node.FindAttribute("value");
   if (value == nullptr || value->tensors.size() != 1) return nullptr;
+  const bool is_result =
+      std::ranges::find(graph.outputs, node.outputs.front(),
+                        &ValueInfo::name) != graph.outputs.end();
   const TensorLiteral& literal = value->tensors.front();
-  return IsFloatLiteral(literal) && literal.NumElements() > 1 ? &literal
-                                                              : nullptr;
+  return IsFloatLiteral(literal) && literal.NumElements() > 1 && !is_result
+             ? &literal
+             : nullptr;
 }
 
 }  // namespace
@@ -139,7 +143,7 @@ void LiftWeights(Graph& graph) {
       });
   if (has_matrix) return;
   std::erase_if(graph.nodes, [&](const Node& node) {
-    const TensorLiteral* weight = WeightOf(node);
+    const TensorLiteral* weight = WeightOf(node, graph);
     if (weight == nullptr) return false;
     graph.initializers.push_back(*weight);
     graph.initializers.back().name = node.outputs.front();

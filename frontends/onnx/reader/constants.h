@@ -32,7 +32,8 @@ std::set<std::string> ConstantInitializers(const Graph& graph);
 
 /// Makes initializers of the tensors of floats that `graph` has in Constant
 /// nodes, if no initializer is a matrix of floats: paddle2onnx and spox write
-/// all weights so. Single numbers stay, as do the nodes of branches.
+/// all weights so. Single numbers and results stay, as do the nodes of
+/// branches.
 void LiftWeights(Graph& graph);
 
 }  // namespace foretell::onnx
