@@ -1,5 +1,6 @@
 #include "src/answer/interval_width.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -29,7 +30,8 @@ struct OperatorWidths {
   WidthFactors shorter;
   WidthFactors longer;
 };
-constexpr double kLongUs = 1000;
+constexpr double kUsPerMs = 1e3;
+constexpr double kLongUs = kUsPerMs;
 constexpr WidthFactors kConvolution = {2.58, 2.19};
 constexpr WidthFactors kUnusualConvolution = {1.88, 3.07};
 
@@ -58,13 +60,10 @@ const WidthFactors& NetworkFactors(const Prediction& prediction,
   return Has16Bits(prediction.run) ? kInference16Bits : kInference;
 }
 
-/// What the operators' own errors add. Errors of many operators even out: the
-/// squares of their logarithms add up, each by the square of its operator's
-/// share of the GPU's time.
-WidthFactors OperatorFactors(const CostEstimate& cost) {
-  double sum_us = 0;
-  for (const NodeCost& node : cost.nodes) sum_us += node.gpu_us;
-  if (sum_us <= 0) return {};
+/// What the operators' own errors add to the time of all kernels. Errors of
+/// many operators even out: the squares of their logarithms add up, each by the
+/// square of its operator's share of the time.
+WidthFactors KernelFactors(const CostEstimate& cost, double sum_us) {
   double below = 0;
   double above = 0;
   for (const NodeCost& node : cost.nodes) {
@@ -80,11 +79,29 @@ WidthFactors OperatorFactors(const CostEstimate& cost) {
           .above = std::exp(std::sqrt(above))};
 }
 
+/// What they add to the step: for its latency nothing while the CPU is still
+/// longer.
+WidthFactors OperatorFactors(const CostEstimate& cost, Target target) {
+  double sum_us = 0;
+  for (const NodeCost& node : cost.nodes) sum_us += node.gpu_us;
+  if (sum_us <= 0) return {};
+  const WidthFactors kernels = KernelFactors(cost, sum_us);
+  if (target != Target::kLatency) return kernels;
+  const double gpu_ms = sum_us / kUsPerMs;
+  const double rest_ms =
+      std::max(0.0, cost.latency_ms - std::max(gpu_ms, cost.dispatch_ms));
+  const auto latency_ms = [&](double factor) {
+    return rest_ms + std::max(factor * gpu_ms, cost.dispatch_ms);
+  };
+  return {.below = latency_ms(1) / latency_ms(1 / kernels.below),
+          .above = latency_ms(kernels.above) / latency_ms(1)};
+}
+
 }  // namespace
 
 WidthFactors ModelFactors(const Prediction& prediction, Target target) {
   const WidthFactors& network = NetworkFactors(prediction, target);
-  const WidthFactors operators = OperatorFactors(prediction.cost);
+  const WidthFactors operators = OperatorFactors(prediction.cost, target);
   return {.below = JointFactor(network.below, operators.below),
           .above = JointFactor(network.above, operators.above)};
 }

@@ -79,6 +79,16 @@ TEST(IntervalWidth, IsWiderForShortOperatorsExceptConvolutions) {
                    width(WorkKind::kConvolution, 1000));
 }
 
+TEST(IntervalWidth, LeavesOutOperatorsThatTheCpuOutlasts) {
+  Prediction prediction = WithTimes({1000});
+  prediction.cost.latency_ms = 10;
+  prediction.cost.dispatch_ms = 10;
+  EXPECT_DOUBLE_EQ(Width(ModelFactors(prediction, Target::kLatency)),
+                   Width(ModelFactors(WithTimes({}), Target::kLatency)));
+  EXPECT_DOUBLE_EQ(Width(ModelFactors(prediction, Target::kEnergy)),
+                   Width(ModelFactors(WithTimes({1000}), Target::kEnergy)));
+}
+
 TEST(IntervalWidth, IsThatOfNetworksWhereNothingRuns) {
   const WidthFactors none = ModelFactors(WithTimes({}), Target::kLatency);
   const WidthFactors many =
