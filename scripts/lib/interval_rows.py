@@ -20,7 +20,6 @@ import math
 import pathlib
 import re
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "published"))
 import energy_runs  # noqa: E402
@@ -130,10 +129,8 @@ def latency_row(source, device, mode, precision, measured, result, ms=None):
 
 def predicted_runs(rows):
     """Rows in the columns of a100_runs.csv."""
-    with (published.unpacked(score_a100.TRACES, "*.pt") as traces,
-          tempfile.TemporaryDirectory() as folder):
-        hosts = {1.0: host_factor.write_host(pathlib.Path(folder), 1.0)}
-        predictions = score_a100.Predictions(traces, hosts, rows)
+    with published.unpacked(score_a100.TRACES, "*.pt") as traces:
+        predictions = score_a100.Predictions(traces, {1.0: None}, rows)
         for row in rows:
             result = predictions.of(row, 1.0)
             ms = score_a100.latency_of(result, row) if row["slice"] else None

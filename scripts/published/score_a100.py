@@ -129,7 +129,8 @@ def memory_of(result, row):
 
 
 class Predictions:
-    """Results for rows on hosts; all batches of a run are predicted at once."""
+    """Results for rows on hosts, by factor the file of each, or None for the host
+    that the program expects; all batches of a run are predicted at once."""
 
     def __init__(self, traces, hosts, rows, method="analytic"):
         self.traces, self.hosts, self.method = traces, hosts, method
@@ -142,8 +143,9 @@ class Predictions:
     def asked(self, row, factor):
         trace = row["trace"]
         model = trace if trace.startswith(ZOO) else self.traces / trace
-        return model, (*flags_of(row, self.method), "--host",
-                       self.hosts[factor]), row["batch"]
+        host = self.hosts[factor]
+        return model, (*flags_of(row, self.method),
+                       *(("--host", host) if host else ())), row["batch"]
 
 
 def host_of(row):
