@@ -140,14 +140,18 @@ class Program:
     def networks(self):
         return set(foretell.run("zoo", "list").split())
 
+    @functools.cached_property
+    def fields(self):
+        """Of decoders."""
+        return foretell.run_json("zoo", "show", "llama")["configuration"].keys()
+
     @functools.cache
-    def knows(self, flags=(), field=""):
+    def knows(self, flags):
         """Whether it predicts the smallest of networks with these flags."""
-        model = TINY + (f"&{field}" if field else "")
         if "--quantize" in flags:
             flags += "--lora", "r=1,targets=q_proj"
         try:
-            foretell.run("predict", model, "--mode", "training", "--json", *flags)
+            foretell.run("predict", TINY, "--mode", "training", "--json", *flags)
         except foretell.Failure:
             return False
         return True
@@ -287,7 +291,7 @@ def wished_fields(run, row):
 def with_fields(run, row, network, program):
     """The network with those of its fields that the program knows."""
     for field in wished_fields(run, row):
-        if program.knows(field=field):
+        if field.split("=")[0] in program.fields:
             network += ("&" if "?" in network else "?") + field
         else:
             run.without += (f"field {field}",)
@@ -299,7 +303,7 @@ def command(run, row, recipe, network, program):
     if not program.has(network):
         run.reason = f"network {network.split('?')[0]}"
         return
-    if row["attention"] == "eager" and not program.knows(field="attention=eager"):
+    if row["attention"] == "eager" and "attention" not in program.fields:
         run.reason = "eager attention"
         return
     network = with_fields(run, row, network, program)
