@@ -142,8 +142,11 @@ class Program:
 
     @functools.cached_property
     def fields(self):
-        """Of decoders."""
         return foretell.run_json("zoo", "show", "llama")["configuration"].keys()
+
+    def has_field(self, field):
+        """Whether decoders have it; `field` may state its value."""
+        return field.split("=")[0] in self.fields
 
     @functools.cache
     def knows(self, flags):
@@ -291,7 +294,7 @@ def wished_fields(run, row):
 def with_fields(run, row, network, program):
     """The network with those of its fields that the program knows."""
     for field in wished_fields(run, row):
-        if field.split("=")[0] in program.fields:
+        if program.has_field(field):
             network += ("&" if "?" in network else "?") + field
         else:
             run.without += (f"field {field}",)
@@ -303,7 +306,7 @@ def command(run, row, recipe, network, program):
     if not program.has(network):
         run.reason = f"network {network.split('?')[0]}"
         return
-    if row["attention"] == "eager" and "attention" not in program.fields:
+    if row["attention"] == "eager" and not program.has_field("attention"):
         run.reason = "eager attention"
         return
     network = with_fields(run, row, network, program)

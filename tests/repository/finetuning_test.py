@@ -36,16 +36,19 @@ LLAMA = {"width": 8, "depth": 2, "heads": 2, "kv_heads": 1, "inner": 16,
 
 
 class Knowing(finetuning_runs.Program):
-    """A program that has every network and all flags except those with a word."""
+    """Has these networks and all flags and fields except those with a word."""
 
     networks = {"mistral_7b", "llama2_7b", "llama3_2_1b", "llama3_8b", "santacoder"}
 
     def __init__(self, *missing):
         self.missing = missing
 
-    def knows(self, flags=(), field=""):
-        text = " ".join((*flags, field))
+    def knows(self, flags):
+        text = " ".join(flags)
         return not any(word in text for word in self.missing)
+
+    def has_field(self, field):
+        return self.knows((field,))
 
 
 def run_of(changes, *missing):
