@@ -130,7 +130,7 @@ struct LlamaConfig {
   std::int64_t Room() const;
   /// Whether layer `layer`, from 0, has a window.
   bool HasWindow(std::int64_t layer) const;
-  /// Throws Error(kInvalidArgument) if layer_names is none of them.
+  /// Throws Error(kInvalidArgument) if layer_names names no known scheme.
   const LayerNames& Names() const;
   std::shared_ptr<TokenNorm> MakeNorm(std::int64_t size) const;
 

@@ -115,9 +115,8 @@ double CountRole(const OperatorGraph& graph, TensorRole role) {
 class Dispatcher {
  public:
   Dispatcher(const OperatorGraph& graph, const CostOptions& options)
-      : info_(graph.info()),
-        parameters_(CountRole(graph, TensorRole::kParameter)),
-        buffers_(CountRole(graph, TensorRole::kBuffer)),
+      : graph_(graph),
+        info_(graph.info()),
         factor_(options.host_factor),
         scale_(DispatchScale(options.run.host)) {}
 
@@ -160,15 +159,16 @@ class Dispatcher {
   double CallUs(Phase phase) const {
     const double call_us = HostOf(info_.runtime).call_us;
     if (info_.runtime.runtime != Runtime::kCompile) return call_us;
-    if (phase == Phase::kBackward) return call_us + parameters_ * kGradientUs;
+    const double parameters = CountRole(graph_, TensorRole::kParameter);
+    if (phase == Phase::kBackward) return call_us + parameters * kGradientUs;
+    const double buffers = CountRole(graph_, TensorRole::kBuffer);
     const bool trains = info_.mode == Mode::kTraining;
     return call_us +
-           (parameters_ + buffers_) * (trains ? kTrainedTensorUs : kTensorUs);
+           (parameters + buffers) * (trains ? kTrainedTensorUs : kTensorUs);
   }
 
+  const OperatorGraph& graph_;
   const GraphInfo& info_;
-  double parameters_;
-  double buffers_;
   double factor_;
   double scale_;
   bool begins_ = true;  ///< No kernel of the pass yet.
