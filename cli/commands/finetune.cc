@@ -110,11 +110,9 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
         "--lora", fmt::format("r=16,targets={}{}", recipes::kBlockLayers,
                               method.for_kbit ? ",kbit" : ""));
   }
-  // PEFT refuses prefixes with checkpointing, and torch.compile decides by
-  // itself what it computes again.
+  // PEFT refuses prefixes with checkpointing.
   if (loop.recompute.empty() && !options.no_checkpointing &&
-      loop.lora.method != AdapterMethod::kPrefix &&
-      model.run.runtime.runtime == Runtime::kEager) {
+      loop.lora.method != AdapterMethod::kPrefix) {
     loop.recompute = "auto";
   }
   return model;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "src/core/failure.h"
+#include "src/graph/parallel_plan.h"
 
 namespace foretell::cli {
 namespace {
@@ -10,13 +11,16 @@ namespace {
 /// Refuses what only eager PyTorch does, as the flags do (partners.cc).
 void RefuseEagerChanges(const StepSetup& setup) {
   const TrainingLoop& loop = setup.loop;
-  const bool changes = !loop.recompute.empty() || loop.offload_activations ||
-                       loop.parallel != ParallelSpec{};
-  if (!changes || setup.run.runtime.runtime == Runtime::kEager) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              "runtime " + ToString(setup.run.runtime) +
-                  ": checkpointing, offloading and several GPUs are modelled "
-                  "in eager PyTorch alone");
+  const Runtime runtime = setup.run.runtime.runtime;
+  if (runtime == Runtime::kEager) return;
+  const bool shares_step =
+      loop.parallel != ParallelSpec{} &&
+      !(runtime == Runtime::kCompile && SharesCompiledSteps(loop.parallel));
+  if (!shares_step && !loop.offload_activations) return;
+  throw InvalidArgument(
+      "runtime {}: offloading and several GPUs, except for those of ddp and "
+      "zero1 with compile, are modelled in eager PyTorch alone",
+      ToString(setup.run.runtime));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "foretell/parallel.h"
 #include "src/core/failure.h"
 #include "src/core/text.h"
+#include "src/graph/parallel_plan.h"
 
 namespace foretell::cli {
 namespace {
@@ -111,11 +112,15 @@ const std::vector<PartnerRow>& Rows() {
        kTraining},
       {"", "--runtime",
        [](G given) {
-         return given.Is("--runtime", "eager") ||
-                !(given.Has("--parallel") || given.Has("--recompute") ||
-                  given.Has("--offload-activations"));
+         if (given.Is("--runtime", "eager")) return true;
+         if (given.Has("--offload-activations")) return false;
+         if (!given.Has("--parallel")) return true;
+         const auto plans = given.Values("--parallel");
+         return given.Values("--runtime").front().starts_with("compile") &&
+                SharesCompiledSteps(ParseParallel("--parallel", plans.front()));
        },
-       "is for one GPU, without --recompute and --offload-activations"},
+       "is for one GPU, or compile for those of ddp and zero1, without "
+       "--offload-activations"},
       {"", "--runtime",
        [](G given) {
          const auto values = given.Values("--runtime");

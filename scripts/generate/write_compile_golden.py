@@ -24,14 +24,16 @@ def main():
             print(f"{network}, {mode}: {row['error']}", file=sys.stderr)
             continue
         if "budget" in row:
-            saved.append([network, f"{row['budget']:g}", row["bytes"]])
+            saved.append([network, row["checkpoint"], f"{row['budget']:g}",
+                          row["bytes"]])
             continue
         passes = {name: sum(kinds.values())
                   for name, kinds in row["kernels"].items()}
         counts.append([network, mode,
                        passes.get("forward", passes.get("inference")),
                        passes.get("backward", 0)])
-    _write(folder / "saved_bytes.csv", ["network", "budget", "bytes"], saved)
+    _write(folder / "saved_bytes.csv",
+           ["network", "checkpoint", "budget", "bytes"], saved)
     _write(folder / "kernel_counts.csv",
            ["network", "mode", "forward", "backward"], counts)
 

@@ -63,6 +63,11 @@ bool ShardsParameters(const ParallelSpec& spec) {
   return HasBlocks(spec.kind) || HasBlocks(spec.data);
 }
 
+bool SharesCompiledSteps(const ParallelSpec& spec) {
+  return spec.data == ParallelKind::kOneGpu &&
+         (spec.kind == ParallelKind::kDdp || spec.kind == ParallelKind::kZero1);
+}
+
 bool HasStages(const ParallelSpec& spec) {
   return IsPipeline(spec.kind) || IsPipeline(spec.data);
 }

@@ -18,6 +18,7 @@
 
 #include "src/core/failure.h"
 #include "src/graph/copy_calls.h"
+#include "src/graph/live_bytes.h"
 #include "src/graph/recompute_plan.h"
 #include "src/graph/recompute_spec.h"
 
@@ -266,27 +267,6 @@ class Rewriter {
   std::unordered_set<std::string> names_;
 };
 
-std::int64_t PeakOfLiveBytes(const OperatorGraph& graph) {
-  std::int64_t live = 0;
-  std::int64_t peak = 0;
-  for (const MemoryEvent& event : graph.events()) {
-    const std::int64_t bytes = graph.storage(event.storage).bytes;
-    live += event.kind == Kind::kAllocate ? bytes : -bytes;
-    peak = std::max(peak, live);
-  }
-  return peak;
-}
-
-/// Empty if there is nothing to compute again.
-std::optional<OperatorGraph> Recomputed(const OperatorGraph& graph,
-                                        const RecomputeSpec& spec, int level,
-                                        NodeId first) {
-  const RecomputePlan plan =
-      PlanRecomputation(graph, spec, BlocksOf(spec, level));
-  if (plan.blocks.empty()) return std::nullopt;
-  return Rewriter(graph, plan, first).Rewrite();
-}
-
 std::string SomePath(const OperatorGraph& graph) {
   const auto node = std::ranges::find_if(
       graph.nodes(), [](const Node& one) { return !one.scope.empty(); });
@@ -297,8 +277,9 @@ std::string SomePath(const OperatorGraph& graph) {
 
 }  // namespace
 
-OperatorGraph RecomputeBlocks(const OperatorGraph& graph,
-                              const std::string& blocks, NodeId first) {
+OperatorGraph ChooseBlocks(const OperatorGraph& graph,
+                           const std::string& blocks,
+                           const RewriteBlocks& rewrite) {
   const RecomputeSpec spec = ParseRecompute(blocks);
   const bool has_levels =
       std::ranges::any_of(spec.blocks, [](const RecomputeSpec::Blocks& one) {
@@ -306,7 +287,7 @@ OperatorGraph RecomputeBlocks(const OperatorGraph& graph,
       });
   std::optional<OperatorGraph> best;
   for (int level = 0; level < (has_levels ? kMostLevels : 1); ++level) {
-    std::optional<OperatorGraph> found = Recomputed(graph, spec, level, first);
+    std::optional<OperatorGraph> found = rewrite(spec, level);
     if (!found) continue;
     if (!best || PeakOfLiveBytes(*found) < PeakOfLiveBytes(*best)) {
       best = std::move(found);
@@ -316,6 +297,18 @@ OperatorGraph RecomputeBlocks(const OperatorGraph& graph,
   throw InvalidArgument(
       "no block '{}' keeps a tensor that could be recomputed; {}", blocks,
       SomePath(graph));
+}
+
+OperatorGraph RecomputeBlocks(const OperatorGraph& graph,
+                              const std::string& blocks, NodeId first) {
+  return ChooseBlocks(graph, blocks,
+                      [&](const RecomputeSpec& spec,
+                          int level) -> std::optional<OperatorGraph> {
+                        const RecomputePlan plan = PlanRecomputation(
+                            graph, spec, BlocksOf(spec, level));
+                        if (plan.blocks.empty()) return std::nullopt;
+                        return Rewriter(graph, plan, first).Rewrite();
+                      });
 }
 
 }  // namespace foretell

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "foretell/graph.h"
+#include "src/graph/recompute_spec.h"
 
 namespace foretell {
 
@@ -23,5 +26,16 @@ namespace foretell {
 /// block has anything to recompute.
 OperatorGraph RecomputeBlocks(const OperatorGraph& graph,
                               const std::string& blocks, NodeId first = 0);
+
+/// A step with BlocksOf `spec` and `level` computed again; empty if they have
+/// nothing to compute again.
+using RewriteBlocks = std::function<std::optional<OperatorGraph>(
+    const RecomputeSpec& spec, int level)>;
+
+/// What `rewrite` makes of the step of `graph`, for "auto" at the level of
+/// least live bytes. `blocks` and errors are RecomputeBlocks'.
+OperatorGraph ChooseBlocks(const OperatorGraph& graph,
+                           const std::string& blocks,
+                           const RewriteBlocks& rewrite);
 
 }  // namespace foretell

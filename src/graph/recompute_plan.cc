@@ -12,7 +12,9 @@
 #include "src/graph/recompute_plan.h"
 
 #include <algorithm>
-#include <string>
+#include <utility>
+
+#include "src/graph/block_runs.h"
 
 namespace foretell {
 namespace {
@@ -35,15 +37,16 @@ class Planner {
       : graph_(graph),
         spec_(spec),
         lives_(StorageLives(graph)),
-        run_of_(graph.nodes().size(), kNone),
+        runs_(FindBlockRuns(graph, spec, block_of)),
         leaves_(graph.storages().size(), false),
         last_use_(graph.storages().size(), kNone),
         end_of_pass_(graph.nodes().size(), kNone) {
     plan_.early_death.assign(graph.storages().size(), kNever);
-    plan_.is_kept.assign(graph.nodes().size(), false);
     plan_.freed_again.assign(graph.storages().size(), kNone);
-    FindRuns(block_of);
-    FindKept();
+    for (const BlockRun& run : runs_.runs) {
+      plan_.blocks.push_back({.first = run.first, .last = run.last});
+    }
+    plan_.is_kept = std::move(runs_.is_kept);
     FindPasses();
     FindUses();
   }
@@ -65,45 +68,12 @@ class Planner {
   }
 
  private:
-  /// Operators without a path belong to the block on both sides of them.
-  void FindRuns(const BlockOf& block_of) {
-    std::string open;
-    for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
-      const Node& node = graph_.node(id);
-      if (IsForward(node) && node.scope.empty()) continue;
-      const std::string block = IsForward(node) ? block_of(node.scope) : "";
-      if (block.empty() || block != open) {
-        open = block;
-        if (block.empty()) continue;
-        plan_.blocks.push_back({.first = id, .last = id});
-      }
-      plan_.blocks.back().last = id;
-    }
-    for (std::size_t run = 0; run < plan_.blocks.size(); ++run) {
-      const RecomputedBlock& block = plan_.blocks[run];
-      std::fill(run_of_.begin() + block.first, run_of_.begin() + block.last + 1,
-                static_cast<std::int32_t>(run));
-    }
-  }
-
-  void FindKept() {
-    for (const RecomputedBlock& block : plan_.blocks) {
-      for (const KeptResults& kept : spec_.kept) {
-        int number = 0;
-        for (NodeId id = block.first; id <= block.last; ++id) {
-          if (!kept.is_kept(graph_.node(id))) continue;
-          if (number++ % kept.every == 0) plan_.is_kept[IndexOf(id)] = true;
-        }
-      }
-    }
-  }
-
   void FindUses() {
     for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
       if (!IsForward(graph_.node(id))) continue;
       ForEachStorage(graph_, graph_.node(id), [&](StorageId storage) {
         last_use_[IndexOf(storage)] = id;
-        if (RunAtBirth(storage) != run_of_[IndexOf(id)]) {
+        if (RunAtBirth(storage) != runs_.run_of[IndexOf(id)]) {
           leaves_[IndexOf(storage)] = true;
         }
       });
@@ -115,7 +85,7 @@ class Planner {
 
   std::int32_t RunAtBirth(StorageId storage) const {
     const NodeId birth = lives_[IndexOf(storage)].birth;
-    return birth == kNone ? kNone : run_of_[IndexOf(birth)];
+    return birth == kNone ? kNone : runs_.run_of[IndexOf(birth)];
   }
 
   /// Last operator of the forward pass that `id` belongs to.
@@ -249,7 +219,7 @@ class Planner {
   const OperatorGraph& graph_;
   const RecomputeSpec& spec_;
   std::vector<StorageLife> lives_;
-  std::vector<std::int32_t> run_of_;  ///< By node: index of its block.
+  BlockRuns runs_;
   std::vector<bool> leaves_;          ///< By storage: seen outside its block.
   std::vector<NodeId> last_use_;      ///< By storage, in the forward pass.
   std::vector<NodeId> end_of_pass_;   ///< By node.

@@ -17,13 +17,13 @@ bool IsPlainFloat(const StepSetup& setup) {
          (precision == Precision::kFp32 || precision == Precision::kTf32);
 }
 
-/// Other runtimes run one GPU's step, and recompute by rules of their own.
+/// Other runtimes run one GPU's step, with everything on it.
 bool RunsEagerly(const StepSetup& setup) {
   return setup.run.runtime.runtime == Runtime::kEager;
 }
 
 bool CanRecompute(const StepSetup& setup) {
-  return Trains(setup) && RunsEagerly(setup) && setup.loop.recompute.empty();
+  return Trains(setup) && setup.loop.recompute.empty();
 }
 
 /// On one GPU, with everything that the optimizer needs there.
@@ -111,8 +111,7 @@ constexpr FixedRemedy kFixedRemedies[] = {
      [](StepSetup& setup) { setup.run.channels_last = true; }},
     {"torch.compile", "runtime", true,
      [](const StepSetup& setup) {
-       return RunsEagerly(setup) && setup.loop.recompute.empty() &&
-              setup.loop.parallel == ParallelSpec{} &&
+       return RunsEagerly(setup) && setup.loop.parallel == ParallelSpec{} &&
               !setup.loop.offload_activations;
      },
      [](StepSetup& setup) { setup.run.runtime.runtime = Runtime::kCompile; }},
@@ -164,8 +163,7 @@ void AddAutocast(const StepSetup& setup, const DeviceSpec& device,
 }
 
 /// Groups that are modelled in eager PyTorch alone.
-constexpr std::string_view kEagerGroups[] = {"recompute", "offload",
-                                             "parallel"};
+constexpr std::string_view kEagerGroups[] = {"offload", "parallel"};
 constexpr std::string_view kRuntimeGroup = "runtime";
 
 bool IsOfEager(const RemedyRow& row) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/graph/collective.h"
+#include "src/graph/live_bytes.h"
 #include "src/parallel/combined.h"
 #include "src/parallel/pipeline_cut.h"
 #include "src/parallel/pipeline_lives.h"
@@ -183,18 +184,6 @@ class PipelineStep final : public StepRewriter {
   std::size_t action_ = 0;  ///< The current one.
 };
 
-/// The most bytes that are alive at once.
-std::int64_t LivePeak(const OperatorGraph& graph) {
-  std::int64_t live = 0;
-  std::int64_t peak = 0;
-  for (const MemoryEvent& event : graph.events()) {
-    const std::int64_t bytes = graph.storage(event.storage).bytes;
-    live += event.kind == MemoryEvent::Kind::kAllocate ? bytes : -bytes;
-    peak = std::max(peak, live);
-  }
-  return peak;
-}
-
 std::string BlocksOfGpu(const PipelineCut& cut, const ParallelSpec& spec,
                         int gpu) {
   std::string text;
@@ -227,7 +216,8 @@ OperatorGraph CutIntoStages(const OperatorGraph& graph,
          .in_flight = in_flight});
   }
   const auto largest = std::ranges::max_element(
-      *gpus, {}, [](const PipelineGpu& one) { return LivePeak(one.graph); });
+      *gpus, {},
+      [](const PipelineGpu& one) { return PeakOfLiveBytes(one.graph); });
   return largest->graph.InPipeline(
       gpus, static_cast<std::size_t>(largest - gpus->begin()));
 }

@@ -30,6 +30,7 @@
 #include "src/graph/recompute_blocks.h"
 #include "src/graph/repeat_run.h"
 #include "src/parallel/accumulate_shards.h"
+#include "src/parallel/follow_trained.h"
 #include "src/parallel/offload_activations.h"
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
@@ -502,7 +503,14 @@ class Tracer {
            at::isFloatingType(input.scalar_type());
   }
 
-  bool recomputes() const { return !options_.loop.recompute.empty(); }
+  bool IsCompiled() const {
+    return options_.run.runtime.runtime == Runtime::kCompile;
+  }
+
+  /// A compiler decides by itself when a block is computed again.
+  bool recomputes() const {
+    return !options_.loop.recompute.empty() && !IsCompiled();
+  }
 
   /// Gradients in DDP's buckets live on at any rate.
   bool ClearsLate() const {
@@ -744,9 +752,10 @@ class Tracer {
     }
     if (paged_bytes_ > 0) warnings.push_back(PagedWarning(paged_bytes_));
     OperatorGraph graph = WithFurtherBatches(recorder_.Finish());
-    if (options_.run.mode == Mode::kTraining && recomputes()) {
+    if (trains() && recomputes()) {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
     }
+    if (IsCompiled()) graph = Compiled(graph);
     graph = parallel::Parallelize(graph, options_.loop.parallel, trained_);
     if (trains() && AccumulatesShards()) {
       graph = parallel::AccumulateShards(graph, options_.loop.accumulation,
@@ -755,7 +764,9 @@ class Tracer {
     if (options_.loop.offload_activations && trains()) {
       graph = parallel::OffloadActivations(graph);
     }
-    graph = runtime::Lower(graph, options_.run.runtime, options_.run.torch);
+    if (!IsCompiled()) {
+      graph = runtime::Lower(graph, options_.run.runtime, options_.run.torch);
+    }
     std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
     if (!host.empty()) warnings.push_back(std::move(host));
     for (std::string& warning : GradModeWarnings(graph)) {
@@ -766,6 +777,17 @@ class Tracer {
             .outputs = std::move(results),
             .warnings = std::move(warnings),
             .loss = std::move(loss_)};
+  }
+
+  /// Hooks of DDP run outside of it.
+  OperatorGraph Compiled(const OperatorGraph& step) {
+    OperatorGraph compiled =
+        runtime::Lower(step, options_.run.runtime, options_.run.torch,
+                       trains() ? options_.loop.recompute : std::string());
+    if (options_.loop.parallel.kind != ParallelKind::kOneGpu) {
+      trained_ = parallel::FollowTrained(step, compiled, trained_);
+    }
+    return compiled;
   }
 
   std::vector<TraceOutput> MarkOutputs(const std::vector<at::Tensor>& outputs) {

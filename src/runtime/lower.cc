@@ -7,12 +7,12 @@
 namespace foretell::runtime {
 
 OperatorGraph Lower(const OperatorGraph& graph, const RuntimeSpec& spec,
-                    const TorchVersion& torch) {
+                    const TorchVersion& torch, const std::string& recompute) {
   switch (spec.runtime) {
     case Runtime::kEager:
       break;
     case Runtime::kCompile:
-      return Compile(graph, spec, torch);
+      return Compile(graph, spec, torch, recompute);
     case Runtime::kOnnxRuntime:
       return OptimizeForOnnxRuntime(graph, spec);
     case Runtime::kTensorRt:

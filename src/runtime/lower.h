@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "foretell/graph.h"
 #include "foretell/run.h"
 #include "foretell/runtime.h"
@@ -11,9 +13,11 @@ namespace foretell::runtime {
 /// memory, and its info names `spec`. The step of Runtime::kEager is the graph
 /// itself.
 ///
-/// `torch` is the PyTorch that compiles. Throws Error(kInvalidArgument) for a
-/// step that the runtime cannot run.
+/// `torch` is the PyTorch that compiles; `recompute`, the blocks that a
+/// compiled training step computes again (RecomputeBlocks). Throws
+/// Error(kInvalidArgument) for a step that the runtime cannot run.
 OperatorGraph Lower(const OperatorGraph& graph, const RuntimeSpec& spec,
-                    const TorchVersion& torch);
+                    const TorchVersion& torch,
+                    const std::string& recompute = {});
 
 }  // namespace foretell::runtime

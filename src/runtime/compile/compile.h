@@ -1,15 +1,20 @@
 #pragma once
 
+#include <string>
+
 #include "foretell/graph.h"
 #include "foretell/run.h"
 #include "foretell/runtime.h"
 
 namespace foretell::runtime {
 
-/// The step of `graph` as torch.compile of that PyTorch runs it.
+/// The step of `graph` as torch.compile of that PyTorch runs it. `recompute`:
+/// checkpointed blocks as RecomputeBlocks reads them; empty: none.
 ///
-/// Throws Error(kInvalidArgument) as GraphBuilder does.
+/// Throws Error(kInvalidArgument) as GraphBuilder and RecomputeBlocks do, and
+/// for reentrant checkpoints, which Dynamo does not trace.
 OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec,
-                      const TorchVersion& torch);
+                      const TorchVersion& torch,
+                      const std::string& recompute = {});
 
 }  // namespace foretell::runtime

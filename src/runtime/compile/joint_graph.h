@@ -20,6 +20,9 @@ struct JointTraits {
   bool is_concat = false;   ///< Operands are written into it.
 };
 
+/// What torch.utils.checkpoint has asked for (CheckpointPolicy).
+enum class KeepPolicy : std::uint8_t { kEither, kKeep, kRecompute };
+
 /// A tensor of the joint graph, or an operator of several results, of which
 /// each is then a tensor that it alone makes.
 struct JointNode {
@@ -37,6 +40,7 @@ struct JointNode {
   bool is_result = false;    ///< Must exist after the backward pass.
   bool in_forward = false;   ///< A result of the forward pass needs it.
   bool in_backward = false;  ///< Depends on the gradient of the loss.
+  KeepPolicy policy = KeepPolicy::kEither;
   int forward_order = -1;
   int distance = 0;  ///< Users on the way to the backward pass.
 };

@@ -10,6 +10,7 @@
 #include "src/graph/copy_calls.h"
 #include "src/graph/index_of.h"
 #include "src/runtime/compile/joint_graph.h"
+#include "src/runtime/compile/keep_policies.h"
 #include "src/runtime/compile/saved_tensors.h"
 
 // Writes the two passes that SavedTensors divides a step into, as
@@ -24,7 +25,7 @@ namespace {
 
 class PassWriter {
  public:
-  explicit PassWriter(const OperatorGraph& graph)
+  PassWriter(const OperatorGraph& graph, const BlockRuns* runs)
       : graph_(graph),
         joint_(MakeJointGraph(graph)),
         builder_(graph.info()),
@@ -32,6 +33,7 @@ class PassWriter {
         backward_(graph.values().size(), kNone),
         storage_of_(graph.storages().size(), kNone) {
     builder_.SetParameterElements(graph.ParameterElements());
+    if (runs != nullptr) SetKeepPolicies(*runs, joint_);
   }
 
   OperatorGraph Write() {
@@ -233,7 +235,7 @@ class PassWriter {
   }
 
   const OperatorGraph& graph_;
-  const JointGraph joint_;
+  JointGraph joint_;
   GraphBuilder builder_;
   Values forward_;   ///< By value of the step.
   Values backward_;  ///< As the backward pass and the optimizer read it.
@@ -242,11 +244,11 @@ class PassWriter {
 
 }  // namespace
 
-OperatorGraph Partition(const OperatorGraph& graph) {
+OperatorGraph Partition(const OperatorGraph& graph, const BlockRuns* runs) {
   const bool has_backward = std::ranges::any_of(
       graph.nodes(),
       [](const Node& node) { return node.phase == Phase::kBackward; });
-  return has_backward ? PassWriter(graph).Write() : graph;
+  return has_backward ? PassWriter(graph, runs).Write() : graph;
 }
 
 }  // namespace foretell::runtime

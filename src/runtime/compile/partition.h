@@ -1,6 +1,7 @@
 #pragma once
 
 #include "foretell/graph.h"
+#include "src/graph/block_runs.h"
 
 namespace foretell::runtime {
 
@@ -9,6 +10,10 @@ namespace foretell::runtime {
 /// again, directly before the backward operator that reads it. Tensors that are
 /// kept have TensorRole::kSaved. Lifetimes are derived. The graph itself if it
 /// has no backward pass.
-OperatorGraph Partition(const OperatorGraph& graph);
+///
+/// `runs`: checkpointed blocks of `graph`, all of which are computed again;
+/// null without checkpoints.
+OperatorGraph Partition(const OperatorGraph& graph,
+                        const BlockRuns* runs = nullptr);
 
 }  // namespace foretell::runtime

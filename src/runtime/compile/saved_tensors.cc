@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <queue>
 #include <set>
 #include <tuple>
@@ -27,6 +28,9 @@
 //   results of less than a quarter of their operands: sums
 //   the second of two loops over one tensor with another kernel between them
 //   the 101st loop of a chain of loops
+//   what a checkpoint keeps (KeepPolicy)
+//
+// What a checkpointed block computes leads to the sink: it is computed again.
 
 namespace foretell::runtime {
 namespace {
@@ -80,6 +84,10 @@ class Partitioner {
     edges_.push_back({.from = from, .to = to, .capacity = capacity});
   }
 
+  bool MustRecompute(Place place) const {
+    return At(place).policy == KeepPolicy::kRecompute;
+  }
+
   bool IsFusible(Place from, Place to) const {
     if (At(to).traits.is_concat) return true;
     return At(from).traits.is_fusible && At(to).traits.is_fusible;
@@ -111,6 +119,7 @@ class Partitioner {
   bool IsDear(Place place) const {
     const JointNode& node = At(place);
     if (node.is_source || node.is_item) return false;
+    if (node.policy == KeepPolicy::kKeep) return true;
     if (bans_.unknown_operators
             ? !node.traits.is_recomputable
             : node.traits.is_random || node.traits.is_product) {
@@ -121,7 +130,10 @@ class Partitioner {
   }
 
   void Ban(Place place) {
-    if (At(place).traits.is_view || !may_ban_[IndexOf(place)]) return;
+    if (At(place).traits.is_view || !may_ban_[IndexOf(place)] ||
+        MustRecompute(place)) {
+      return;
+    }
     is_banned_[IndexOf(place)] = true;
     AddEdge(Source(), In(place), kUnlimited);
   }
@@ -149,6 +161,10 @@ class Partitioner {
       }
       if (node.is_result && !node.in_forward) {
         AddEdge(Out(place), Sink(), kUnlimited);
+      }
+      if (MustRecompute(place)) {
+        AddEdge(In(place), Sink(), kUnlimited);
+        continue;
       }
       if (node.is_source || (node.in_forward && IsDear(place))) Ban(place);
       AddEdge(In(place), Out(place), CostOfKeeping(place));
@@ -237,7 +253,27 @@ class Partitioner {
         saved.push_back(place);
       }
     }
-    return saved;
+    return ReadBackward(saved);
+  }
+
+  /// Those of `saved` that the backward pass reads: an operator that must be
+  /// computed again asks for its operands even if nothing needs its result.
+  std::vector<Place> ReadBackward(const std::vector<Place>& saved) const {
+    std::vector<bool> is_saved(joint_.nodes.size(), false);
+    for (const Place place : saved) is_saved[IndexOf(place)] = true;
+    std::vector<bool> is_read(joint_.nodes.size(), false);
+    for (Place place = Size() - 1; place >= 0; --place) {
+      const JointNode& node = At(place);
+      const bool is_computed =
+          node.in_backward || (node.is_result && !node.in_forward) ||
+          (is_read[IndexOf(place)] && !is_saved[IndexOf(place)]);
+      if (!is_computed) continue;
+      for (const Place input : node.inputs) is_read[IndexOf(input)] = true;
+    }
+    std::vector<Place> read;
+    std::ranges::copy_if(saved, std::back_inserter(read),
+                         [&](Place place) { return is_read[IndexOf(place)]; });
+    return read;
   }
 
   const JointGraph& joint_;

@@ -140,7 +140,7 @@ def schedule(lines):
                   force_non_lazy_backward_lowering=True)),
               torch.set_grad_enabled(trains)):
             compiled = aot_autograd.aot_function(
-                lambda *sources: partition_oracle._replay(step, sources),
+                lambda *sources: partition_oracle._replay(step, sources, ""),
                 fw_compiler=passes.compiler("forward"),
                 bw_compiler=passes.compiler("backward"),
                 inference_compiler=passes.compiler("inference"),

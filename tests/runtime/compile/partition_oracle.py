@@ -11,10 +11,12 @@ per file.
 
 import argparse
 import collections
+import contextlib
 import json
 import math
 import re
 import sys
+from unittest import mock
 
 import fake_cuda
 
@@ -31,6 +33,8 @@ from torch._inductor.fx_passes.joint_graph import joint_graph_passes
 from torch._guards import detect_fake_mode
 from torch._inductor.virtualized import V
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx import traceback as fx_traceback
+from torch.utils.checkpoint import CheckpointPolicy
 
 _DTYPES = {
     "f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
@@ -42,7 +46,7 @@ _SOURCE = re.compile(r"%(\S+) = (input|parameter|buffer) (\w+)\[([\d,]*)\]"
                      r"(?: strides=\[([\d, ]*)\])?")
 _NODE = re.compile(
     r"(\| )?(%[^=]*?) = (\w+)\(([^)]*)\)(?: \{(.*?)\})? : "
-    r"(\w+)\[([\d,]*)\]")
+    r"(\w+)\[([\d,]*)\](?:.*? @ \"(.*?)\")?")
 # Called in the backward pass of forward operators that choose a kernel: the
 # recorded choice is replayed, because fake tensors have no GPU to ask.
 _CHOICES = {"scaled_dot_product_attention"}
@@ -59,6 +63,7 @@ class Operator:
         if self.target == "to":  # Its dtype is that of its result alone.
             self.attributes = {"dtype": _DTYPES[match[6]]}
         self.shape = [int(n) for n in match[7].split(",") if n]
+        self.scope = match[8] or ""
         self.calls = []
 
     def steps(self):
@@ -188,12 +193,50 @@ def _call(operator, values):
                      f"{len(operands)} tensors and {attributes}")
 
 
-def _replay(step, tensors):
+@contextlib.contextmanager
+def _checkpoint(number):
+    """Tags what is traced inside as tag_activation_checkpoint tags block
+    `number`; None: not at all."""
+    if number is None:
+        yield
+        return
+    with fx_traceback.preserve_node_meta():
+        fx_traceback.current_meta.update(
+            recompute=CheckpointPolicy.PREFER_RECOMPUTE, ac_graph_id=number)
+        try:
+            yield
+        finally:
+            del fx_traceback.current_meta["recompute"]
+            del fx_traceback.current_meta["ac_graph_id"]
+
+
+def _numbers(step, path):
+    """By forward operator, the number of the call of a block of that path, in
+    which "*" is any one name; None outside. Operators without a path belong to
+    the block on both sides of them."""
+    block_of = path and re.compile(
+        "/?" + re.escape(path).replace(r"\*", "[^./]+") + r"(?=[./]|$)")
+    numbers, last, before, waiting = [], 0, None, 0
+    for operator in step.forward():
+        if not operator.scope:
+            waiting += 1
+            continue
+        found = path and block_of.match(operator.scope)
+        block = found and found[0]
+        goes_on = block and block == before
+        numbers += [last if goes_on else None] * waiting
+        last, before, waiting = last + (not goes_on), block, 0
+        numbers.append(last if block else None)
+    return numbers + [None] * waiting
+
+
+def _replay(step, tensors, blocks):
     values = dict(zip(step.sources, tensors))
     last = None
-    for operator in step.forward():
+    for operator, number in zip(step.forward(), _numbers(step, blocks)):
         for call in operator.steps():
-            results = _call(call, values)
+            with _checkpoint(number):
+                results = _call(call, values)
             if not isinstance(results, (tuple, list)):
                 results = (results,)
             values.update(zip(call.results, results))
@@ -258,14 +301,15 @@ class Partition:
                 "recomputed": dict(sorted(recomputed.items()))}
 
 
-def partition(lines):
-    """The partition of the step in `lines` of foretell's text."""
+def partition(lines, blocks=None):
+    """The partition of the step in `lines` of foretell's text, with the modules
+    of path `blocks` checkpointed."""
     step = Step(lines)
     chosen = Partition(step)
     with FakeTensorMode(allow_non_fake_inputs=True):
         tensors = list(_sources(step))
         compiled = aot_function(
-            lambda *sources: _replay(step, sources),
+            lambda *sources: _replay(step, sources, blocks),
             fw_compiler=lambda module, _: module.forward,
             bw_compiler=lambda module, _: module.forward,
             partition_fn=chosen, decompositions=select_decomp_table())
@@ -279,6 +323,8 @@ def main():
     parser.add_argument("files", nargs="+")
     parser.add_argument("--budget", type=float, default=1.0,
                         help="activation_memory_budget")
+    parser.add_argument("--checkpoint", metavar="PATH", default="",
+                        help='checkpointed modules, "*": any one name')
     parser.add_argument("--joint", action="store_true",
                         help="print the joint graph, too")
     arguments = parser.parse_args()
@@ -286,9 +332,13 @@ def main():
         with open(path, encoding="utf-8") as file:
             lines = file.read().splitlines()
         try:
-            with functorch_config.patch(
-                    activation_memory_budget=arguments.budget):
-                chosen = partition(lines)
+            # The random state of a dropout that is computed again, 16 bytes,
+            # is read from a GPU.
+            with (functorch_config.patch(
+                    activation_memory_budget=arguments.budget),
+                  mock.patch.object(partitioners, "has_recomputable_rng_ops",
+                                    lambda _: False)):
+                chosen = partition(lines, arguments.checkpoint)
         except Exception as error:  # pylint: disable=broad-except
             print(json.dumps({"file": path, "error": str(error)[:300]}),
                   flush=True)
@@ -300,8 +350,9 @@ def main():
                     value, torch.Tensor) else ""
                 print(node.name, node.target, node.args, shape,
                       file=sys.stderr)
-        print(json.dumps({"file": path, "budget": arguments.budget,
-                          **chosen.report()}), flush=True)
+        print(json.dumps({"file": path, "checkpoint": arguments.checkpoint,
+                          "budget": arguments.budget, **chosen.report()}),
+              flush=True)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,10 @@
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "src/graph/block_runs.h"
+#include "src/graph/recompute_spec.h"
 #include "src/runtime/compile/joint_graph.h"
+#include "src/runtime/compile/keep_policies.h"
 #include "src/runtime/compile/min_cut.h"
 #include "src/runtime/compile/saved_results.h"
 #include "src/runtime/compile/saved_tensors.h"
@@ -45,14 +48,18 @@ phase backward
 output %e
 )";
 
-std::vector<std::string> Kept(const OperatorGraph& graph, double budget = 1) {
-  const JointGraph joint = MakeJointGraph(graph);
+std::vector<std::string> KeptIn(const OperatorGraph& graph,
+                                const JointGraph& joint, double budget = 1) {
   std::vector<std::string> names;
   for (const std::int32_t place : SavedTensors(joint, budget)) {
     const JointNode& node = joint.nodes[static_cast<std::size_t>(place)];
     if (!node.is_source) names.push_back(graph.value(node.value).name);
   }
   return names;
+}
+
+std::vector<std::string> Kept(const OperatorGraph& graph, double budget = 1) {
+  return KeptIn(graph, MakeJointGraph(graph), budget);
 }
 
 TEST(MinCut, CutsTheCheapestEdges) {
@@ -203,6 +210,65 @@ TEST(MakeJointGraph, TakesAViewOfTheSameShapeForItsOperand) {
 output %y
 )");
   EXPECT_EQ(MakeJointGraph(step).nodes.size(), 3U);
+}
+
+/// kChain with two blocks, of which the second is the last product.
+OperatorGraph Blocks() {
+  return ParseGraph(R"(graph "blocks" mode=training
+%x = input f32[64,64]
+%w = parameter f32[64,64]
+%v = parameter f32[64,64]
+%a = mm(%x, %w) : f32[64,64] @ "blocks.0.first"
+%b = sin(%a) : f32[64,64] @ "blocks.0"
+%c = exp(%b) : f32[64,64] @ "blocks.0"
+%d = mm(%c, %v) : f32[64,64] @ "blocks.1"
+%e = sum(%d) : f32[]
+phase backward
+%ge = ones_like(%e) : f32[] backward_temporary
+%gd = expand(%ge) {size=[64, 64]} : f32[64,64] strides=[0, 0] alias %ge
+%gc = mm(%gd, %v) : f32[64,64] backward_temporary
+%gv = mm(%c, %gd) : f32[64,64] gradient
+%gb = mul(%gc, %c) : f32[64,64] backward_temporary
+%cos = cos(%a) : f32[64,64] backward_temporary
+%ga = mul(%gb, %cos) : f32[64,64] backward_temporary
+%gw = mm(%x, %ga) : f32[64,64] gradient
+output %e
+)");
+}
+
+std::vector<std::string> KeptBy(const std::string& checkpoint) {
+  const OperatorGraph step = Blocks();
+  const RecomputeSpec spec = ParseRecompute(checkpoint);
+  JointGraph joint = MakeJointGraph(step);
+  SetKeepPolicies(FindBlockRuns(step, spec, BlocksOf(spec, 0)), joint);
+  return KeptIn(step, joint);
+}
+
+TEST(Checkpoints, KeepWhatOneBlockHandsToTheNext) {
+  EXPECT_EQ(Kept(Blocks()), (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(KeptBy("blocks.*"), std::vector<std::string>{"c"});
+}
+
+TEST(Checkpoints, ComputeTheOnlyBlockAgain) {
+  // %c is computed again as well: the product that reads it is in no block.
+  EXPECT_TRUE(KeptBy("blocks.0").empty());
+}
+
+TEST(Checkpoints, KeepTheOperatorsOfSave) {
+  // %d is no longer computed again, so nothing asks for %c before the products
+  // of gradients do.
+  EXPECT_EQ(KeptBy("blocks.*,save=mm"), std::vector<std::string>{"a"});
+}
+
+TEST(Checkpoints, RunProductsInTheBackwardPass) {
+  const OperatorGraph step = Blocks();
+  const RecomputeSpec spec = ParseRecompute("blocks.*");
+  const BlockRuns runs = FindBlockRuns(step, spec, BlocksOf(spec, 0));
+  const OperatorGraph graph = Partition(step, &runs);
+  const auto products = std::ranges::count_if(graph.nodes(), [](const Node& n) {
+    return n.phase == Phase::kBackward && n.target == "mm";
+  });
+  EXPECT_EQ(products, 4);  // Three of gradients, and %a.
 }
 
 TEST(Partition, KeepsTheLossOfTheForwardPass) {
