@@ -106,9 +106,14 @@ double NodeUs(const RuntimeSpec& spec, const Node& node) {
 }
 
 /// Parameters and buffers that a compiled pass is called with, whose first
-/// kernel is `node`.
+/// kernel is `node`; a frozen one has them inside.
 std::vector<std::int64_t> TensorsOfCall(const OperatorGraph& graph,
                                         const Node& node) {
+  const GraphInfo& info = graph.info();
+  if (info.mode == Mode::kInference &&
+      info.runtime.freezing != Freezing::kOff) {
+    return {0, 0};
+  }
   return node.Ints(std::string(kCallAttribute),
                    {CountSources(graph, TensorRole::kParameter),
                     CountSources(graph, TensorRole::kBuffer)});

@@ -6,6 +6,7 @@
 
 #include "src/runtime/compile/concat_slices.h"
 #include "src/runtime/compile/decompose.h"
+#include "src/runtime/compile/freeze.h"
 #include "src/runtime/compile/fuse.h"
 #include "src/runtime/compile/graph_breaks.h"
 #include "src/runtime/compile/image_copies.h"
@@ -22,8 +23,11 @@ namespace {
 OperatorGraph CompileRegion(const OperatorGraph& graph, const RuntimeSpec& spec,
                             const TorchVersion& torch) {
   OperatorGraph primitives = Decompose(graph, spec, torch);
-  if (graph.info().mode == Mode::kTraining) primitives = Partition(primitives);
-  return Fuse(WriteConcatSlices(SplitLoops(CopyImages(primitives))));
+  const bool trains = graph.info().mode == Mode::kTraining;
+  if (trains) primitives = Partition(primitives);
+  OperatorGraph laid_out = CopyImages(primitives);
+  if (!trains && spec.freezing != Freezing::kOff) laid_out = Freeze(laid_out);
+  return Fuse(WriteConcatSlices(SplitLoops(laid_out)));
 }
 
 OperatorGraph CompileStep(const OperatorGraph& step, const RuntimeSpec& spec,
