@@ -35,6 +35,7 @@ class RegionFinder {
         touching_(graph.storages().size()) {}
 
   std::vector<int> Run(const std::vector<std::string>& breaks) {
+    RefuseSeveralBatches();
     BreakAfter(breaks);
     PlaceForward();
     PlaceBackward();
@@ -42,6 +43,13 @@ class RegionFinder {
   }
 
  private:
+  void RefuseSeveralBatches() const {
+    if (std::ranges::is_sorted(graph_.nodes(), {}, &Node::phase)) return;
+    throw InvalidArgument(
+        "breaks: a step of several batches, expected one forward and one "
+        "backward pass");
+  }
+
   void BreakAfter(const std::vector<std::string>& breaks) {
     breaks_after_.assign(graph_.nodes().size(), false);
     for (const std::string& path : breaks) {

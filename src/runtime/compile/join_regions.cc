@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
-#include <ranges>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -72,16 +73,39 @@ class RegionJoiner {
 
   void AddSources() {
     const OperatorGraph& step = step_.graph;
+    const std::set<std::string> discarded = FindDiscarded();
     for (ValueId id = 0; id < std::ssize(step.values()); ++id) {
       const Value& value = step.value(id);
       step_value_[value.name] = id;
-      if (value.producer != kNone) continue;
+      if (value.producer != kNone || discarded.contains(value.name)) continue;
       const ValueId now =
           builder_.AddSource(value.name, value.type,
                              StorageNow(step_, value.storage), value.strides);
       step_.now[IndexOf(id)] = now;
       Forever(now);
     }
+  }
+
+  /// Parameters and buffers that freezing leaves in no region.
+  std::set<std::string> FindDiscarded() const {
+    std::set<std::string> names;
+    const GraphInfo& info = regions_.front().graph.info();
+    if (info.runtime.freezing != Freezing::kDiscard ||
+        info.mode == Mode::kTraining) {
+      return names;
+    }
+    for (const Value& value : step_.graph.values()) {
+      const TensorRole role = step_.graph.storage(value.storage).role;
+      if (value.producer == kNone && IsSourceRole(role)) {
+        names.insert(value.name);
+      }
+    }
+    for (const Region& region : regions_) {
+      for (const Value& value : region.graph.values()) {
+        if (value.producer == kNone) names.erase(value.name);
+      }
+    }
+    return names;
   }
 
   StorageId StorageNow(Part& part, StorageId id) {
@@ -127,12 +151,27 @@ class RegionJoiner {
     for (ValueId id = 0; id < std::ssize(part.graph.values()); ++id) {
       const Value& value = part.graph.value(id);
       if (value.producer != kNone) continue;
-      const ValueId now = step_.now[IndexOf(step_value_.at(value.name))];
+      const auto known = step_value_.find(value.name);
+      if (known == step_value_.end()) {
+        AddConstant(part, id);
+        continue;
+      }
+      const ValueId now = step_.now[IndexOf(known->second)];
       part.now[IndexOf(id)] = now;
       if (now != kNone) {
         part.storage_of[IndexOf(value.storage)] = builder_.value(now).storage;
       }
     }
+  }
+
+  /// A constant of the region's own.
+  void AddConstant(Part& part, ValueId id) {
+    ValueId& now = part.now[IndexOf(id)];
+    if (now != kNone) return;
+    const Value& value = part.graph.value(id);
+    now = builder_.AddSource({}, value.type, StorageNow(part, value.storage),
+                             value.strides);
+    Forever(now);
   }
 
   void Hold(ValueId now) { held_.push_back(builder_.value(now).storage); }

@@ -1,5 +1,7 @@
 #include "src/runtime/compile/primitive_emitter.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -59,7 +61,9 @@ void PrimitiveEmitter::Set(ValueId id, ValueId now) {
 ValueId PrimitiveEmitter::AddConstant(TensorType type, Strides strides) {
   const StorageId storage =
       builder_.AddStorage(type.Bytes(), TensorRole::kBuffer);
-  return builder_.AddSource({}, std::move(type), storage, std::move(strides));
+  // No name of the step's: JoinRegions finds its sources by those.
+  return builder_.AddSource(fmt::format("_frozen_param{}", storage),
+                            std::move(type), storage, std::move(strides));
 }
 
 void PrimitiveEmitter::Begin(const Node& node) { node_ = &node; }

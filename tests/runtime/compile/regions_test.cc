@@ -131,6 +131,43 @@ output %c
   EXPECT_EQ(graph.node(2).FindAttribute(kCallAttribute), nullptr);
 }
 
+// What one region folds is none of another's tensors, and parameters that no
+// region reads are gone.
+TEST(GraphBreaks, FreezeEachRegion) {
+  RuntimeSpec spec{.runtime = Runtime::kCompile};
+  spec.freezing = Freezing::kDiscard;
+  spec.breaks = {"first"};
+  const OperatorGraph graph = Compile(ParseGraph(R"(graph "frozen"
+%0 = input f16[8,8]
+%1 = parameter f32[8,8]
+%2 = parameter f32[8,8]
+%3 = to(%1) {copy=false} : f16[8,8] @ "first"
+%4 = mm(%0, %3) : f16[8,8] @ "first"
+%5 = to(%2) {copy=false} : f16[8,8] @ "second"
+%6 = mm(%4, %5) : f16[8,8] @ "second"
+output %6
+)"),
+                                      spec, kFusedScatters);
+  ASSERT_EQ(graph.nodes().size(), 2U);
+  EXPECT_EQ(CountSources(graph, TensorRole::kParameter), 0);
+  EXPECT_EQ(CountSources(graph, TensorRole::kBuffer), 2);
+  EXPECT_NE(graph.node(0).inputs[1], graph.node(1).inputs[1]);
+}
+
+TEST(GraphBreaks, RefuseAccumulatedBatches) {
+  EXPECT_THROW(Compiled(R"(graph "two" mode=training
+%x = input f32[8]
+%a = sin(%x) : f32[8] @ "m"
+phase backward
+%g = ones_like(%a) : f32[8] backward_temporary
+phase forward
+%b = sin(%x) : f32[8] @ "m"
+output %b
+)",
+                        {"m"}),
+               Error);
+}
+
 TEST(GraphBreaks, RefuseModulesThatTheNetworkDoesNotRun) {
   EXPECT_THROW(Compiled(kThree, {"parts.1", "parts.7"}), Error);
 }
