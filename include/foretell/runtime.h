@@ -33,6 +33,11 @@ enum class OrtLevel : std::uint8_t {
 /// (cudnn_conv_algo_search).
 enum class OrtSearch : std::uint8_t { kExhaustive, kHeuristic, kDefault };
 
+/// Whether Inductor folds parameters into constants of its own
+/// (torch._inductor.config.freezing), and whether the originals stay
+/// (freezing_discard_parameters).
+enum class Freezing : std::uint8_t { kOff, kKeep, kDiscard };
+
 /// The value of `--runtime`. Fields of another runtime than `runtime` keep
 /// their defaults, which are that runtime's own.
 struct RuntimeSpec {
@@ -47,6 +52,10 @@ struct RuntimeSpec {
   /// kCompile: torch._functorch.config.activation_memory_budget, in [0, 1]; 1:
   /// recompute what the partition finds cheaper than keeping.
   double memory_budget = 1;
+  Freezing freezing = Freezing::kOff;  ///< kCompile, inference.
+  /// kCompile: modules, by path, after whose calls Dynamo breaks the graph, in
+  /// addition to what the recorded program shows.
+  std::vector<std::string> breaks = {};
 
   OrtLevel level = OrtLevel::kAll;            ///< kOnnxRuntime.
   OrtSearch search = OrtSearch::kExhaustive;  ///< kOnnxRuntime.
@@ -62,7 +71,9 @@ struct RuntimeSpec {
 };
 
 /// "eager", "compile", "compile,reduce-overhead", "compile,max-autotune",
-/// "compile,max-autotune-no-cudagraphs", "compile,budget=0.5", "onnxruntime",
+/// "compile,max-autotune-no-cudagraphs", "compile,budget=0.5",
+/// "compile,freezing", "compile,freezing=discard",
+/// "compile,breaks=layer1.0|layer2", "onnxruntime",
 /// "onnxruntime,level=basic,search=heuristic,arena=exact,nhwc", "tensorrt",
 /// "tensorrt,int8,sparse".
 std::string ToString(const RuntimeSpec& spec);

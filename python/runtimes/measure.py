@@ -49,6 +49,7 @@ def compiled(request, words):
         raise Refused("torch.compile runs .pt2 files of torch.export alone")
     import torch
     import torch._functorch.config as functorch
+    import torch._inductor.config as inductor
 
     if request["threads"]:
         torch.set_num_threads(request["threads"])
@@ -69,7 +70,13 @@ def compiled(request, words):
     named = {name: one.to(**move) if isinstance(one, torch.Tensor) else one
              for name, one in named.items()}
     functorch.activation_memory_budget = float(option(words, "budget", 1))
-    mode = next((word for word in words if "=" not in word), None)
+    if any(word.startswith("breaks=") for word in words):
+        raise Refused("graph breaks of an exported program are not measured")
+    if any(word.startswith("freezing") for word in words):
+        inductor.freezing = True
+        inductor.freezing_discard_parameters = "freezing=discard" in words
+    mode = next((word for word in words
+                 if "=" not in word and word != "freezing"), None)
     call = torch.compile(program.module().to(**move), mode=mode)
     on_gpu = device.type == "cuda"
 

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "src/cost/host_time.h"
+#include "src/graph/compiled_call.h"
 #include "src/graph/convolution.h"
 #include "src/kernels/constants.h"
 
@@ -102,13 +105,18 @@ double NodeUs(const RuntimeSpec& spec, const Node& node) {
                            : host.library_scale * DispatchUs(node.kind);
 }
 
-/// Tensors of a role that every pass is called with.
-double CountRole(const OperatorGraph& graph, TensorRole role) {
-  return static_cast<double>(
-      std::ranges::count_if(graph.values(), [&](const Value& value) {
-        return value.producer == kNone &&
-               graph.storage(value.storage).role == role;
-      }));
+/// Parameters and buffers that a compiled pass is called with, whose first
+/// kernel is `node`; a frozen one has them inside.
+std::vector<std::int64_t> TensorsOfCall(const OperatorGraph& graph,
+                                        const Node& node) {
+  const GraphInfo& info = graph.info();
+  if (info.mode == Mode::kInference &&
+      info.runtime.freezing != Freezing::kOff) {
+    return {0, 0};
+  }
+  return node.Ints(std::string(kCallAttribute),
+                   {CountSources(graph, TensorRole::kParameter),
+                    CountSources(graph, TensorRole::kBuffer)});
 }
 
 /// Walks over the nodes in their order.
@@ -150,18 +158,22 @@ class Dispatcher {
   }
 
   double RuntimeUs(const Node& node) {
-    begins_ |= node.phase != std::exchange(phase_, node.phase);
+    begins_ |= node.phase != std::exchange(phase_, node.phase) ||
+               node.FindAttribute(kCallAttribute) != nullptr;
     return NodeUs(info_.runtime, node) +
-           (std::exchange(begins_, false) ? CallUs(node.phase) : 0);
+           (std::exchange(begins_, false) ? CallUs(node) : 0);
   }
 
-  /// Of a pass, before its first kernel.
-  double CallUs(Phase phase) const {
+  /// Of a pass, before its first kernel `node`.
+  double CallUs(const Node& node) const {
     const double call_us = HostOf(info_.runtime).call_us;
     if (info_.runtime.runtime != Runtime::kCompile) return call_us;
-    const double parameters = CountRole(graph_, TensorRole::kParameter);
-    if (phase == Phase::kBackward) return call_us + parameters * kGradientUs;
-    const double buffers = CountRole(graph_, TensorRole::kBuffer);
+    const std::vector<std::int64_t> tensors = TensorsOfCall(graph_, node);
+    const auto parameters = static_cast<double>(tensors.front());
+    if (node.phase == Phase::kBackward) {
+      return call_us + parameters * kGradientUs;
+    }
+    const auto buffers = static_cast<double>(tensors.back());
     const bool trains = info_.mode == Mode::kTraining;
     return call_us +
            (parameters + buffers) * (trains ? kTrainedTensorUs : kTensorUs);

@@ -1,7 +1,9 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "foretell/error.h"
 #include "foretell/runtime.h"
@@ -15,11 +17,28 @@ constexpr NameTable<4> kRuntimeNames = {"eager", "compile", "onnxruntime",
                                         "tensorrt"};
 constexpr NameTable<5> kLevelNames = {"disabled", "basic", "extended", "all",
                                       "transformers"};
+constexpr NameTable<3> kFreezingNames = {"", "freezing", "freezing=discard"};
 constexpr NameTable<3> kSearchNames = {"exhaustive", "heuristic", "default"};
 
 constexpr std::string_view kBudgetKey = "budget=";
+constexpr std::string_view kBreaksKey = "breaks=";
+constexpr char kBreaksSeparator = '|';
 constexpr std::string_view kLevelKey = "level=";
 constexpr std::string_view kSearchKey = "search=";
+
+/// Paths of modules; false, and nothing read, if one is empty.
+bool ReadBreaks(std::string_view text, std::vector<std::string>& breaks) {
+  std::vector<std::string> read;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end =
+        std::min(text.find(kBreaksSeparator, start), text.size());
+    if (end == start) return false;
+    read.emplace_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  breaks = std::move(read);
+  return true;
+}
 
 /// Whether `word` is an option of torch.compile, which `spec` then has.
 bool ReadCompileWord(std::string_view word, RuntimeSpec& spec) {
@@ -28,6 +47,14 @@ bool ReadCompileWord(std::string_view word, RuntimeSpec& spec) {
     spec.max_autotune = true;
     spec.cuda_graphs = word == "max-autotune";
     return spec.cuda_graphs || word == "max-autotune-no-cudagraphs";
+  }
+  if (word.starts_with(kBreaksKey)) {
+    return ReadBreaks(word.substr(kBreaksKey.size()), spec.breaks);
+  }
+  if (word.starts_with("freezing")) {
+    const auto freezing = FindIn<Freezing>(kFreezingNames, word);
+    spec.freezing = freezing.value_or(spec.freezing);
+    return freezing.has_value();
   }
   if (!word.starts_with(kBudgetKey)) return false;
   const auto budget = ParseNumber<double>(word.substr(kBudgetKey.size()));
@@ -83,6 +110,14 @@ std::string ToString(const RuntimeSpec& spec) {
   if (spec.memory_budget != 1) {
     text += fmt::format(",{}{}", kBudgetKey, spec.memory_budget);
   }
+  if (spec.freezing != Freezing::kOff) {
+    text += fmt::format(",{}", NameIn(kFreezingNames, spec.freezing));
+  }
+  if (!spec.breaks.empty()) {
+    text +=
+        fmt::format(",{}{}", kBreaksKey,
+                    fmt::join(spec.breaks, std::string(1, kBreaksSeparator)));
+  }
   if (spec.level != OrtLevel::kAll) {
     text += fmt::format(",{}{}", kLevelKey, NameIn(kLevelNames, spec.level));
   }
@@ -115,7 +150,9 @@ RuntimeSpec ParseRuntime(std::string_view flag, std::string_view text) {
       ErrorCode::kInvalidArgument,
       fmt::format("{} '{}': expected eager, compile, onnxruntime or tensorrt; "
                   "behind compile ',reduce-overhead', ',max-autotune', "
-                  "',max-autotune-no-cudagraphs' or ',budget=0.5' (0 to 1), "
+                  "',max-autotune-no-cudagraphs', ',budget=0.5' (0 to 1), "
+                  "',freezing', ',freezing=discard' or "
+                  "',breaks=MODULE|MODULE', "
                   "behind onnxruntime "
                   "',level=disabled|basic|extended|all|transformers', "
                   "',search=exhaustive|heuristic|default', ',arena=exact' or "

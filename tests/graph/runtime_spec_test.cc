@@ -9,8 +9,9 @@ namespace {
 TEST(RuntimeSpec, ReadsWhatItWrites) {
   for (const char* text :
        {"eager", "compile", "compile,reduce-overhead", "compile,max-autotune",
-        "compile,max-autotune-no-cudagraphs,budget=0.5", "onnxruntime",
-        "onnxruntime,level=basic,search=heuristic,arena=exact",
+        "compile,max-autotune-no-cudagraphs,budget=0.5", "compile,freezing",
+        "compile,freezing=discard", "compile,breaks=layer1.0|blocks.*",
+        "onnxruntime", "onnxruntime,level=basic,search=heuristic,arena=exact",
         "onnxruntime,nhwc", "onnxruntime,level=transformers", "tensorrt",
         "tensorrt,int8,sparse"}) {
     EXPECT_EQ(ToString(ParseRuntime("--runtime", text)), text);
@@ -34,6 +35,7 @@ TEST(RuntimeSpec, RefusesEverythingElse) {
   for (const char* text :
        {"", "inductor", "eager,int8", "compile,", "compile,budget=2",
         "compile,budget=nan", "compile,int8", "compile,max-autotunes",
+        "compile,breaks=", "compile,breaks=a||b", "compile,freezing=keep",
         "onnxruntime,level=most", "onnxruntime,search=", "tensorrt,arena=exact",
         "tensorrt,fp4"}) {
     SCOPED_TRACE(text);

@@ -30,7 +30,9 @@ class ImageCopier {
       emitter_.Begin(node);
       Add(node);
     }
-    if (graph_.info().mode == Mode::kInference && !TakesChannelsLast()) {
+    const bool returns_images = graph_.info().mode == Mode::kInference ||
+                                !graph_.info().runtime.breaks.empty();
+    if (returns_images && !TakesChannelsLast()) {
       CopyResults();
     }
     return emitter_.Finish();
@@ -73,7 +75,8 @@ class ImageCopier {
   void CopyResults() {
     for (const ValueId id : graph_.outputs()) {
       const NodeId producer = graph_.value(id).producer;
-      if (producer == kNone || !IsOnImages(graph_.node(producer)) ||
+      if (producer == kNone || graph_.node(producer).phase != Phase::kForward ||
+          !IsOnImages(graph_.node(producer)) ||
           graph_.node(producer).inputs.size() > kOperands) {
         continue;  // Adding a bias is element by element.
       }

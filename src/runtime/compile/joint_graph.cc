@@ -32,6 +32,14 @@ constexpr auto kRecomputableTargets =
 constexpr auto kNothingTargets =
     std::to_array<std::string_view>({"to", "contiguous"});
 
+/// Of the backward pass that begins with the loss's gradient; the end of
+/// another.
+auto FirstOfLoss(const OperatorGraph& graph) {
+  return BeginsWithGradients(graph)
+             ? graph.nodes().end()
+             : std::ranges::find(graph.nodes(), Phase::kBackward, &Node::phase);
+}
+
 bool HasKind(std::span<const OpKind> kinds, OpKind kind) {
   return std::ranges::find(kinds, kind) != kinds.end();
 }
@@ -115,7 +123,9 @@ class JointWriter {
         continue;
       }
       JointNode source{.value = id, .bytes = value.type.Bytes()};
-      source.is_source = true;
+      source.in_backward = role == TensorRole::kBackwardTemporary;
+      has_begun_ = has_begun_ || source.in_backward;
+      source.is_source = !source.in_backward;
       source.is_static = IsSourceRole(role);
       Add(std::move(source), id);
     }
@@ -257,8 +267,7 @@ class JointWriter {
   /// optimizer reads.
   void MarkResults() {
     for (const ValueId id : graph_.outputs()) MarkResult(id);
-    const auto first =
-        std::ranges::find(graph_.nodes(), Phase::kBackward, &Node::phase);
+    const auto first = FirstOfLoss(graph_);
     if (first != graph_.nodes().end()) {
       std::ranges::for_each(first->inputs, [&](ValueId id) { MarkResult(id); });
     }
@@ -277,7 +286,8 @@ class JointWriter {
            graph_.node(node.node).phase == Phase::kBackward;
   }
 
-  /// The backward pass begins with the gradient of the loss.
+  /// The backward pass begins with the gradient of the loss, or with those that
+  /// another region made.
   void MarkPasses() {
     for (JointNode& node : joint_.nodes) {
       node.in_backward =
@@ -329,6 +339,13 @@ class JointWriter {
 
 JointGraph MakeJointGraph(const OperatorGraph& graph) {
   return JointWriter(graph).Write();
+}
+
+bool BeginsWithGradients(const OperatorGraph& graph) {
+  return std::ranges::any_of(graph.values(), [&](const Value& value) {
+    return value.producer == kNone &&
+           graph.storage(value.storage).role == TensorRole::kBackwardTemporary;
+  });
 }
 
 }  // namespace foretell::runtime

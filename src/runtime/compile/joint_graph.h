@@ -26,7 +26,8 @@ enum class KeepPolicy : std::uint8_t { kEither, kKeep, kRecompute };
 /// A tensor of the joint graph, or an operator of several results, of which
 /// each is then a tensor that it alone makes.
 struct JointNode {
-  NodeId node = kNone;    ///< Of the step; kNone: a source.
+  /// Of the step; kNone: a source, or a gradient that another region made.
+  NodeId node = kNone;
   ValueId value = kNone;  ///< kNone: several results.
   std::int64_t bytes = 0;
   std::int64_t macs = 0;
@@ -57,5 +58,9 @@ struct JointGraph {
 /// The joint graph of a step of primitives (Decompose), without the operators
 /// that nothing reads.
 JointGraph MakeJointGraph(const OperatorGraph& graph);
+
+/// Whether the backward pass of `graph`, a region, begins with gradients that
+/// another region made.
+bool BeginsWithGradients(const OperatorGraph& graph);
 
 }  // namespace foretell::runtime

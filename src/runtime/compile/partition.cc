@@ -42,7 +42,7 @@ class PassWriter {
     AddSources();
     WriteForward(saved);
     for (const std::int32_t place : saved) Keep(place);
-    KeepLoss();
+    if (!BeginsWithGradients(graph_)) KeepLoss();
     WriteBackward();
     MarkEnds();
     builder_.DeriveLifetimes();

@@ -1,5 +1,7 @@
 #include "src/runtime/compile/primitive_emitter.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -16,7 +18,8 @@ constexpr std::size_t kImageRank = 4;
 }  // namespace
 
 PrimitiveEmitter::PrimitiveEmitter(const OperatorGraph& graph, GraphInfo info,
-                                   bool channels_last)
+                                   bool channels_last,
+                                   const std::vector<bool>& left_out)
     : graph_(graph),
       builder_(std::move(info)),
       channels_last_(channels_last),
@@ -25,7 +28,8 @@ PrimitiveEmitter::PrimitiveEmitter(const OperatorGraph& graph, GraphInfo info,
   builder_.SetParameterElements(graph.ParameterElements());
   for (ValueId id = 0; id < std::ssize(graph.values()); ++id) {
     const Value& value = graph.value(id);
-    if (value.producer != kNone) continue;
+    const bool is_left_out = !left_out.empty() && left_out[IndexOf(id)];
+    if (value.producer != kNone || is_left_out) continue;
     const ValueId now = builder_.AddSource(
         value.name, value.type, StorageNow(value.storage), value.strides);
     Set(id, now);
@@ -52,6 +56,14 @@ void PrimitiveEmitter::Set(ValueId id, ValueId now) {
       graph_.storage(storage).role == TensorRole::kGradient) {
     builder_.SetRole(builder_.value(now).storage, TensorRole::kGradient);
   }
+}
+
+ValueId PrimitiveEmitter::AddConstant(TensorType type, Strides strides) {
+  const StorageId storage =
+      builder_.AddStorage(type.Bytes(), TensorRole::kBuffer);
+  // No name of the step's: JoinRegions finds its sources by those.
+  return builder_.AddSource(fmt::format("_frozen_param{}", storage),
+                            std::move(type), storage, std::move(strides));
 }
 
 void PrimitiveEmitter::Begin(const Node& node) { node_ = &node; }

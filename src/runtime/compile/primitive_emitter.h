@@ -16,9 +16,10 @@ namespace foretell::runtime {
 class PrimitiveEmitter {
  public:
   /// `channels_last`: results of convolutions lie channels-last, and those of
-  /// operators element by element as their operands.
+  /// operators element by element as their operands. The new graph lacks the
+  /// sources that `left_out` has, by value.
   PrimitiveEmitter(const OperatorGraph& graph, GraphInfo info,
-                   bool channels_last);
+                   bool channels_last, const std::vector<bool>& left_out = {});
 
   const OperatorGraph& graph() const { return graph_; }
   /// The tensor of the new graph that replaces `id`.
@@ -29,6 +30,8 @@ class PrimitiveEmitter {
     return builder_.value(now).type;
   }
 
+  /// Adds a buffer of its own.
+  ValueId AddConstant(TensorType type, Strides strides);
   /// What Emit adds belongs to `node`.
   void Begin(const Node& node);
   /// Of what Emit adds.
