@@ -755,7 +755,7 @@ class Tracer {
     if (options_.loop.offload_activations && trains()) {
       graph = parallel::OffloadActivations(graph);
     }
-    graph = runtime::Lower(graph, options_.run.runtime, options_.run.torch);
+    graph = runtime::Lower(graph, LoweredFor(), options_.run.torch);
     std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
     if (!host.empty()) warnings.push_back(std::move(host));
     for (std::string& warning : GradModeWarnings(graph)) {
@@ -766,6 +766,15 @@ class Tracer {
             .outputs = std::move(results),
             .warnings = std::move(warnings),
             .loss = std::move(loss_)};
+  }
+
+  /// What an export makes of the sizes of another file is not known.
+  RuntimeSpec LoweredFor() const {
+    RuntimeSpec spec = options_.run.runtime;
+    if (spec.runtime == Runtime::kOnnxRuntime && program_.format() == "onnx") {
+      spec.overrides = spec.overrides || FixesSizes(program_.inputs());
+    }
+    return spec;
   }
 
   std::vector<TraceOutput> MarkOutputs(const std::vector<at::Tensor>& outputs) {

@@ -11,8 +11,8 @@ TEST(RuntimeSpec, ReadsWhatItWrites) {
        {"eager", "compile", "compile,reduce-overhead", "compile,max-autotune",
         "compile,max-autotune-no-cudagraphs,budget=0.5", "onnxruntime",
         "onnxruntime,level=basic,search=heuristic,arena=exact",
-        "onnxruntime,nhwc", "onnxruntime,level=transformers", "tensorrt",
-        "tensorrt,int8,sparse"}) {
+        "onnxruntime,nhwc,overrides", "onnxruntime,level=transformers",
+        "tensorrt", "tensorrt,int8,sparse"}) {
     EXPECT_EQ(ToString(ParseRuntime("--runtime", text)), text);
   }
   EXPECT_EQ(ToString(RuntimeSpec{}), "eager");

@@ -43,7 +43,8 @@ void FuseProducts(Draft& draft);
 /// Fuses the bias of a linear layer into GELU, and masks into a softmax.
 void FuseActivations(Draft& draft);
 
-/// Fuses residual sums into layer norms.
-void FuseNorms(Draft& draft);
+/// Fuses residual sums into layer norms where their sizes are known: all, for
+/// the optimizer of `level`, or those that UnknownSizes leaves.
+void FuseNorms(Draft& draft, OrtLevel level);
 
 }  // namespace foretell::runtime::ort
