@@ -30,6 +30,7 @@ OperatorGraph OptimizeForOnnxRuntime(const OperatorGraph& graph,
   if (spec.nhwc) ort::UseNhwc(draft);
   if (spec.level >= OrtLevel::kExtended) {
     ort::FuseNorms(draft, spec.level);
+    ort::FuseGelu(draft);
     ort::FuseActivations(draft);
     ort::FuseProducts(draft);
   }

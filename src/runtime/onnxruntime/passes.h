@@ -40,6 +40,9 @@ void FuseConvolutions(Draft& draft);
 /// Lets products read transposed operands and scale their results.
 void FuseProducts(Draft& draft);
 
+/// Makes one node of GELU by tanh that the file writes in full.
+void FuseGelu(Draft& draft);
+
 /// Fuses the bias of a linear layer into GELU, and masks into a softmax.
 void FuseActivations(Draft& draft);
 

@@ -162,6 +162,39 @@ TEST(OptimizeForOnnxRuntime, FusesNormsOfKnownSizes) {
             (Kinds{{"linear", 1}, {"fused_reduce+add+add+layer_norm", 1}}));
 }
 
+TEST(OptimizeForOnnxRuntime, MakesOneNodeOfGeluByTanh) {
+  const std::string input = "%x = input f32[2,5,8]\n";
+  const std::string end =
+      "%t = tanh(%a) : f32[2,5,8]\n"
+      "%g = add(%t) {alpha=1} : f32[2,5,8]\n"
+      "%h = mul(%x) : f32[2,5,8]\n"
+      "%y = mul(%h, %g) : f32[2,5,8]\n"
+      "%r = relu(%y) : f32[2,5,8]\n"
+      "output %r\n";
+  const std::string power = input +
+                            "%0 = pow(%x) {exponent=3} : f32[2,5,8]\n"
+                            "%1 = mul(%0) : f32[2,5,8]\n"
+                            "%2 = add(%x, %1) {alpha=1} : f32[2,5,8]\n"
+                            "%a = mul(%2) : f32[2,5,8]\n" +
+                            end;
+  const std::string products = input +
+                               "%0 = mul(%x) : f32[2,5,8]\n"
+                               "%1 = mul(%0, %x) : f32[2,5,8]\n"
+                               "%2 = add(%1) {alpha=1} : f32[2,5,8]\n"
+                               "%3 = mul(%x) : f32[2,5,8]\n"
+                               "%a = mul(%3, %2) : f32[2,5,8]\n" +
+                               end;
+  for (const std::string& lines : {power, products}) {
+    EXPECT_EQ(Remaining(lines, OrtLevel::kExtended),
+              (Kinds{{"gelu", 1}, {"relu", 1}}));
+    EXPECT_EQ(Remaining(lines, OrtLevel::kBasic).at("tanh"), 1);
+  }
+  // Another operand than that of the power is no GELU.
+  std::string other = power;
+  other.replace(other.find("%h = mul(%x)"), 12, "%h = mul(%1)");
+  EXPECT_EQ(Remaining(other, OrtLevel::kExtended).at("tanh"), 1);
+}
+
 TEST(OptimizeForOnnxRuntime, LetsProductsTransposeAndScale) {
   EXPECT_EQ(
       Remaining(kScores, OrtLevel::kBasic),

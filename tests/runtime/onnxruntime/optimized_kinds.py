@@ -99,6 +99,22 @@ def reshaped(g):  # To sizes that follow from a batch which only has a name.
     return g.norm(g("Add", g.linear(y, WIDTH), y))
 
 
+def gelu_of_power(g):
+    cube = g("Mul", g("Pow", "x", g.number(3)), g.number(0.044715))
+    return by_tanh(g, g("Mul", g("Add", "x", cube), g.number(0.7978845608)))
+
+
+def gelu_of_products(g):
+    square = g("Mul", g("Mul", "x", g.number(0.044715)), "x")
+    scaled = g("Mul", "x", g.number(0.7978845608))
+    return by_tanh(g, g("Mul", scaled, g("Add", square, g.number(1))))
+
+
+def by_tanh(g, argument):
+    gate = g("Add", g("Tanh", argument), g.number(1))
+    return g("Relu", g("Mul", g("Mul", "x", g.number(0.5)), gate))
+
+
 NETWORKS = {
     after: ["N", LENGTH, WIDTH],
     before: ["N", LENGTH, WIDTH],
@@ -106,6 +122,8 @@ NETWORKS = {
     convolution: ["N", HEADS, LENGTH, WIDTH],
     gates: ["N", HEADS, LENGTH, WIDTH],
     reshaped: ["N", LENGTH, WIDTH],
+    gelu_of_power: ["N", LENGTH, WIDTH],
+    gelu_of_products: ["N", LENGTH, WIDTH],
 }
 LEVELS = {
     "basic": ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
