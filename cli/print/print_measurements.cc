@@ -46,17 +46,25 @@ std::vector<std::string> Cells(const Measurement& row) {
           Number(row.energy.energy_j)};
 }
 
+/// ONNX Runtime names itself in its version.
+std::string Software(const MeasureEnvironment& environment) {
+  return environment.libtorch.starts_with("onnxruntime")
+             ? environment.libtorch
+             : fmt::format("LibTorch {}", environment.libtorch);
+}
+
 std::string Line(const Measurement& row) {
   const MeasureEnvironment& environment = row.environment;
   std::string text =
-      fmt::format("\n{}: {}, LibTorch {}", row.device,
-                  Printable(environment.device_name), environment.libtorch);
+      fmt::format("\n{}: {}, {}", row.device,
+                  Printable(environment.device_name), Software(environment));
   if (environment.cuda) text += fmt::format(", CUDA {}", *environment.cuda);
   if (environment.cudnn) text += fmt::format(", cuDNN {}", *environment.cudnn);
   if (environment.driver) {
     text += fmt::format(", driver {}", *environment.driver);
   }
   if (environment.memory_format == "channels_last") text += ", channels-last";
+  if (environment.threads == 0) return text;  // As many as the runtime likes.
   return fmt::format("{}, {} threads", text, environment.threads);
 }
 

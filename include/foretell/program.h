@@ -44,6 +44,9 @@ struct InputSpec {
 /// input that has one.
 std::int64_t LeastBatch(std::span<const InputSpec> specs);
 
+/// True if a file gives every size of its inputs as a number.
+bool FixesSizes(std::span<const InputSpec> specs);
+
 /// An input with its exact type.
 struct BoundInput {
   std::string name;

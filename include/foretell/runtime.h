@@ -66,6 +66,9 @@ struct RuntimeSpec {
   bool int8 = false;    ///< kTensorRt: layers may run in INT8.
   bool sparse = false;  ///< kTensorRt: weights have 2:4 sparsity.
   bool nhwc = false;    ///< kOnnxRuntime: prefer_nhwc of the CUDA provider.
+  /// kOnnxRuntime: the session knows all sizes of inputs before it plans, from
+  /// AddFreeDimensionOverrideByName. A file that fixes them needs none.
+  bool overrides = false;
 
   auto operator<=>(const RuntimeSpec&) const = default;
 };
@@ -74,8 +77,8 @@ struct RuntimeSpec {
 /// "compile,max-autotune-no-cudagraphs", "compile,budget=0.5",
 /// "compile,freezing", "compile,freezing=discard",
 /// "compile,breaks=layer1.0|layer2", "onnxruntime",
-/// "onnxruntime,level=basic,search=heuristic,arena=exact,nhwc", "tensorrt",
-/// "tensorrt,int8,sparse".
+/// "onnxruntime,level=basic,search=heuristic,arena=exact,nhwc,overrides",
+/// "tensorrt", "tensorrt,int8,sparse".
 std::string ToString(const RuntimeSpec& spec);
 /// Reads what ToString writes, options in any order; empty for another text.
 std::optional<RuntimeSpec> FindRuntime(std::string_view text);

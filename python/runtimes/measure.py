@@ -100,14 +100,15 @@ def compiled(request, words):
 
 
 def shape_of(given, request):
-    """Numbers for the dimensions of an input; a free first one is the batch."""
-    shape = []
+    """Numbers for the dimensions of an input. One called batch is the batch; in an
+    input without such a dimension a free first one is."""
+    shape, is_named = [], "batch" in given.shape
     for place, size in enumerate(given.shape):
         if isinstance(size, int):
             shape.append(size)
         elif size in request["dims"]:
             shape.append(request["dims"][size])
-        elif place == 0:
+        elif size == "batch" or (place == 0 and not is_named):
             shape.append(request["batch"] or 1)
         else:
             raise Refused(f"input {given.name} has a free dimension {size}: --dim "
@@ -115,17 +116,35 @@ def shape_of(given, request):
     return shape
 
 
+def override_names(options, request):
+    """Gives a session the sizes of dimensions that the file names."""
+    import onnxruntime
+
+    reader = onnxruntime.InferenceSession(request["model"],
+                                          providers=["CPUExecutionProvider"])
+    for given in reader.get_inputs():
+        for name, size in zip(given.shape, shape_of(given, request)):
+            if isinstance(name, str):
+                options.add_free_dimension_override_by_name(name, size)
+
+
 def in_onnxruntime(request, words):
     """A run of an ONNX file in an InferenceSession."""
     if not request["model"].endswith(".onnx"):
         raise Refused("ONNX Runtime runs .onnx files alone")
+    level = option(words, "level", "all")
+    if level not in ORT_LEVELS:
+        raise Refused("level=transformers is a file that "
+                      "onnxruntime.transformers.optimizer writes: measure that file")
     import numpy
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = getattr(
-        onnxruntime.GraphOptimizationLevel, ORT_LEVELS[option(words, "level", "all")])
+        onnxruntime.GraphOptimizationLevel, ORT_LEVELS[level])
     options.intra_op_num_threads = request["threads"]
+    if "overrides" in words:
+        override_names(options, request)
     provider = "CPUExecutionProvider"
     if request["device"] != "cpu":
         exact = option(words, "arena", "") == "exact"
@@ -133,7 +152,8 @@ def in_onnxruntime(request, words):
             "device_id": request["device"].partition(":")[2] or "0",
             "cudnn_conv_algo_search": option(words, "search", "exhaustive").upper(),
             "arena_extend_strategy":
-                "kSameAsRequested" if exact else "kNextPowerOfTwo"})
+                "kSameAsRequested" if exact else "kNextPowerOfTwo",
+            "prefer_nhwc": "1" if "nhwc" in words else "0"})
         if provider[0] not in onnxruntime.get_available_providers():
             raise Refused("this onnxruntime has no CUDA provider")
     session = onnxruntime.InferenceSession(request["model"], options,
@@ -144,7 +164,7 @@ def in_onnxruntime(request, words):
             raise Refused(f"input {given.name} is a {given.type}")
         shape = shape_of(given, request)
         if shape and batch is None:
-            batch = shape[0]
+            batch = request["batch"] or shape[0]
         values = numpy.random.default_rng(0).integers(0, 2, shape)
         feeds[given.name] = values.astype(ORT_TYPES[given.type])
     times = timed(lambda: session.run(None, feeds), lambda: None, request)

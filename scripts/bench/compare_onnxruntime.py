@@ -7,8 +7,8 @@ Of datasets/labels/h100-sxm5-80gb: onnxruntime.jsonl.gz, and the networks of its
 without their weights. Prints per row MiB of the arena after ten runs and of the process,
 and milliseconds of a run on tensors that are on the device, each measured and predicted;
 then the median and mean absolute error in percent, of the networks that constants were
-fitted to and of those kept back (KEPT_BACK). A row that foretell cannot predict is named
-below the table.
+fitted to and of those kept back (KEPT_BACK), and how long the CPU took for a node in each
+row: six processes shared the machine. A row that foretell cannot predict is named below.
 """
 
 import gzip
@@ -55,6 +55,12 @@ def predicted(path, row):
     return memory["reserved_mib"], memory["total_mib"], result["latency"]["ms"]
 
 
+def cpu_us(row):
+    """Microseconds that the CPU took for a node, measured without waiting."""
+    nodes = sum(sum(kinds.values()) for kinds in row["placed"].values())
+    return 1000 * row["host_ms"] / nodes
+
+
 def print_errors(pairs, label):
     for index, quantity in enumerate(QUANTITIES):
         errors = [100 * abs(there[index] / here[index] - 1) for here, there in pairs]
@@ -86,6 +92,9 @@ def main():
     print("\n| quantity | networks | rows | median | mean |\n|---|---|---|---|---|")
     print_errors(pairs[False], "fitted to")
     print_errors(pairs[True], "kept back")
+    rows = sorted(measured_rows(), key=cpu_us)
+    print("\nCPU, us per node: "
+          + ", ".join(f"{name_of(row)} {cpu_us(row):.1f}" for row in rows))
     for failure in failures:
         print(f"\n{failure}")
 

@@ -66,6 +66,7 @@ bool ReadCompileWord(std::string_view word, RuntimeSpec& spec) {
 bool ReadOrtWord(std::string_view word, RuntimeSpec& spec) {
   if (word == "arena=exact") return spec.exact_arena = true;
   if (word == "nhwc") return spec.nhwc = true;
+  if (word == "overrides") return spec.overrides = true;
   if (word.starts_with(kLevelKey)) {
     const auto level =
         FindIn<OrtLevel>(kLevelNames, word.substr(kLevelKey.size()));
@@ -126,6 +127,7 @@ std::string ToString(const RuntimeSpec& spec) {
   }
   if (spec.exact_arena) text += ",arena=exact";
   if (spec.nhwc) text += ",nhwc";
+  if (spec.overrides) text += ",overrides";
   if (spec.int8) text += ",int8";
   if (spec.sparse) text += ",sparse";
   return text;
@@ -155,8 +157,8 @@ RuntimeSpec ParseRuntime(std::string_view flag, std::string_view text) {
                   "',breaks=MODULE|MODULE', "
                   "behind onnxruntime "
                   "',level=disabled|basic|extended|all|transformers', "
-                  "',search=exhaustive|heuristic|default', ',arena=exact' or "
-                  "',nhwc', "
+                  "',search=exhaustive|heuristic|default', ',arena=exact', "
+                  "',nhwc' or ',overrides', "
                   "behind tensorrt ',int8' or ',sparse'",
                   flag, text));
 }

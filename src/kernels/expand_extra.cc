@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kBias = 2;
 
 /// What becomes of the bias of a linear layer
-/// (aten/src/ATen/native/Linear.cpp, cuda/Blas.cpp).
+/// (aten/src/ATen/native/Linear.cpp, cuda/Blas.cpp). ONNX Runtime's Gemm fills
+/// the result with it (BroadcastBiasKernel in cuda/math/gemm.cc).
 enum class BiasKernel : std::uint8_t {
   kNone,  ///< The product adds it.
   kCopy,  ///< It fills the result, to which the product is added.
@@ -46,6 +47,11 @@ BiasKernel BiasKernelOf(const Expansion& expansion, const Node& node) {
   if (node.inputs.size() != kBias + 1 || AddsBiasInside(expansion)) {
     return BiasKernel::kNone;
   }
+  const bool is_linear = node.target == "addmm" || node.target == "linear";
+  if (!is_linear) return BiasKernel::kNone;
+  if (expansion.graph.info().runtime.runtime == Runtime::kOnnxRuntime) {
+    return BiasKernel::kCopy;
+  }
   const ValueId first = node.inputs.front();
   const std::size_t rank = expansion.tensors.ShapeOf(first).size();
   const TorchVersion& torch = expansion.mode.torch;
@@ -54,7 +60,6 @@ BiasKernel BiasKernelOf(const Expansion& expansion, const Node& node) {
   if (node.target == "addmm") {
     return rank == 1 ? of_matrices : BiasKernel::kNone;
   }
-  if (node.target != "linear") return BiasKernel::kNone;
   const bool flattens =
       expansion.tensors.IsContiguous(first) &&
       torch >= (rank <= kSequenceRank ? kFlattensSequences : kFlattensAll);

@@ -385,6 +385,14 @@ std::int64_t LeastBatch(std::span<const InputSpec> specs) {
   return 1;
 }
 
+bool FixesSizes(std::span<const InputSpec> specs) {
+  return std::ranges::all_of(specs, [](const InputSpec& spec) {
+    return spec.dims && std::ranges::all_of(*spec.dims, [](const auto& dim) {
+             return dim.value.has_value();
+           });
+  });
+}
+
 bool TakesBatchOfOne(std::span<const InputSpec> specs,
                      const InputRequest& request) {
   if (request.batch) return false;

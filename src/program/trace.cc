@@ -765,7 +765,7 @@ class Tracer {
       graph = parallel::OffloadActivations(graph);
     }
     if (!IsCompiled()) {
-      graph = runtime::Lower(graph, options_.run.runtime, options_.run.torch);
+      graph = runtime::Lower(graph, LoweredFor(), options_.run.torch);
     }
     std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
     if (!host.empty()) warnings.push_back(std::move(host));
@@ -788,6 +788,15 @@ class Tracer {
       trained_ = parallel::FollowTrained(step, compiled, trained_);
     }
     return compiled;
+  }
+
+  /// What an export makes of the sizes of another file is not known.
+  RuntimeSpec LoweredFor() const {
+    RuntimeSpec spec = options_.run.runtime;
+    if (spec.runtime == Runtime::kOnnxRuntime && program_.format() == "onnx") {
+      spec.overrides = spec.overrides || FixesSizes(program_.inputs());
+    }
+    return spec;
   }
 
   std::vector<TraceOutput> MarkOutputs(const std::vector<at::Tensor>& outputs) {

@@ -237,6 +237,14 @@ TEST(FormatMeasurements, SaysOnceWhatADeviceIs) {
   EXPECT_THAT(text, HasSubstr("failed"));
 }
 
+TEST(FormatMeasurements, NamesTheRuntimeThatRan) {
+  Measurement row = MeasuredRow();
+  row.environment.libtorch = "onnxruntime 1.32.0";
+  row.environment.threads = 0;
+  EXPECT_THAT(FormatMeasurements(std::vector{row}),
+              EndsWith("\ncuda:0: GPU, onnxruntime 1.32.0\n"));
+}
+
 TEST(FormatMeasurements, ShowsHostileNamesHarmless) {
   Measurement row = MeasuredRow();
   row.model = "a\nb";

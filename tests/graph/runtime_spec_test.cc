@@ -12,8 +12,8 @@ TEST(RuntimeSpec, ReadsWhatItWrites) {
         "compile,max-autotune-no-cudagraphs,budget=0.5", "compile,freezing",
         "compile,freezing=discard", "compile,breaks=layer1.0|blocks.*",
         "onnxruntime", "onnxruntime,level=basic,search=heuristic,arena=exact",
-        "onnxruntime,nhwc", "onnxruntime,level=transformers", "tensorrt",
-        "tensorrt,int8,sparse"}) {
+        "onnxruntime,nhwc,overrides", "onnxruntime,level=transformers",
+        "tensorrt", "tensorrt,int8,sparse"}) {
     EXPECT_EQ(ToString(ParseRuntime("--runtime", text)), text);
   }
   EXPECT_EQ(ToString(RuntimeSpec{}), "eager");

@@ -304,6 +304,24 @@ TEST(KernelProducts, ABiasWasAddedApartInOlderVersions) {
   }
 }
 
+/// So the kernels of a measured Gemm: BroadcastBiasKernel and cuBLAS's.
+TEST(KernelProducts, ABiasFillsTheResultOfOnnxRuntime) {
+  constexpr auto kInfo = "runtime=\"onnxruntime\"";
+  EXPECT_EQ(ClassesOf(KernelsOf(
+                "%x = input f16[48,32]\n%y = linear(%x, parameter f16[64,32], "
+                "parameter f16[64]) : f16[48,64]\n",
+                {}, kInfo)),
+            (std::vector<std::string>{"copy", "linear"}));
+  // The third operand of an attention is no bias.
+  EXPECT_EQ(
+      ClassesOf(KernelsOf("%x = input f16[1,2,8,16]\n"
+                          "%y = scaled_dot_product_attention(%x, %x, %x) : "
+                          "f16[1,2,8,16]\n",
+                          {}, kInfo))
+          .size(),
+      1);
+}
+
 TEST(KernelProducts, ABiasThatANetworkAddsItselfIsNoOther) {
   const auto classes = [](const TorchVersion& torch) {
     return ClassesOf(

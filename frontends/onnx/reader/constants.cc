@@ -111,20 +111,6 @@ bool IsConstant(const TensorLiteral& literal, unsigned uses) {
          (content == MaskContent::kOnes && (uses & ~kTriangle) == 0);
 }
 
-/// The tensor that a Constant node of `graph` holds, if it may be a weight.
-const TensorLiteral* WeightOf(const Node& node, const Graph& graph) {
-  if (node.op_type != "Constant" || node.outputs.size() != 1) return nullptr;
-  const Attribute* value = node.FindAttribute("value");
-  if (value == nullptr || value->tensors.size() != 1) return nullptr;
-  const bool is_result =
-      std::ranges::find(graph.outputs, node.outputs.front(),
-                        &ValueInfo::name) != graph.outputs.end();
-  const TensorLiteral& literal = value->tensors.front();
-  return IsFloatLiteral(literal) && literal.NumElements() > 1 && !is_result
-             ? &literal
-             : nullptr;
-}
-
 }  // namespace
 
 bool IsFloatLiteral(const TensorLiteral& literal) {
@@ -136,12 +122,30 @@ bool IsNamedByExporter(std::string_view name) {
   return WithoutNumber(name) == "val" && name != "val";
 }
 
-void LiftWeights(Graph& graph) {
-  const bool has_matrix =
-      std::ranges::any_of(graph.initializers, [](const TensorLiteral& literal) {
+bool HasMatrix(const Graph& graph) {
+  return std::ranges::any_of(
+      graph.initializers, [](const TensorLiteral& literal) {
         return literal.dims.size() > 1 && IsFloatLiteral(literal);
       });
-  if (has_matrix) return;
+}
+
+bool MayBeWeight(const TensorLiteral& literal, const std::string& name,
+                 const Graph& graph) {
+  return IsFloatLiteral(literal) && literal.NumElements() > 1 &&
+         std::ranges::find(graph.outputs, name, &ValueInfo::name) ==
+             graph.outputs.end();
+}
+
+const TensorLiteral* WeightOf(const Node& node, const Graph& graph) {
+  if (node.op_type != "Constant" || node.outputs.size() != 1) return nullptr;
+  const Attribute* value = node.FindAttribute("value");
+  if (value == nullptr || value->tensors.size() != 1) return nullptr;
+  const TensorLiteral& literal = value->tensors.front();
+  return MayBeWeight(literal, node.outputs.front(), graph) ? &literal : nullptr;
+}
+
+void LiftWeights(Graph& graph) {
+  if (HasMatrix(graph)) return;
   std::erase_if(graph.nodes, [&](const Node& node) {
     const TensorLiteral* weight = WeightOf(node, graph);
     if (weight == nullptr) return false;

@@ -11,6 +11,18 @@ namespace foretell::onnx {
 /// True for a tensor of floating-point numbers that foretell can hold.
 bool IsFloatLiteral(const TensorLiteral& literal);
 
+/// True if an initializer of `graph` is a matrix of floats.
+bool HasMatrix(const Graph& graph);
+
+/// True for floats called `name` that may be a weight of `graph`: more than one
+/// number, and no result.
+bool MayBeWeight(const TensorLiteral& literal, const std::string& name,
+                 const Graph& graph);
+
+/// The tensor that a Constant node of `graph` holds, if it may be a weight;
+/// else null.
+const TensorLiteral* WeightOf(const Node& node, const Graph& graph);
+
 /// True for a name that torch.onnx's dynamo exporter (onnxscript) gives to its
 /// own values: val_12.
 bool IsNamedByExporter(std::string_view name);
@@ -32,8 +44,8 @@ std::set<std::string> ConstantInitializers(const Graph& graph);
 
 /// Makes initializers of the tensors of floats that `graph` has in Constant
 /// nodes, if no initializer is a matrix of floats: paddle2onnx and spox write
-/// all weights so. Single numbers and results stay, as do the nodes of
-/// branches.
+/// all weights so. Single numbers and results stay; LiftBranchWeights sees to
+/// the nodes of branches.
 void LiftWeights(Graph& graph);
 
 }  // namespace foretell::onnx

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "frontends/onnx/reader/branch_weights.h"
 #include "frontends/onnx/reader/byte_source.h"
 #include "frontends/onnx/reader/constants.h"
 #include "frontends/onnx/reader/convert.h"
@@ -47,6 +48,7 @@ Model ReadSource(ByteSource& source, const ReadOptions& options) {
   Parse(slim.bytes, proto);
   Model model = ConvertModel(proto, slim.skipped, options);
   CheckFunctions(model);
+  LiftBranchWeights(model.graph);
   LiftWeights(model.graph);
   return model;
 }

@@ -23,12 +23,10 @@
 //                             a tensor of the same shape and type, and a new
 //                             one if there is none
 //
-// Shapes are compared as they are known before the run: a batch without a fixed
-// size has a name, which a Reshape or Expand to computed sizes loses, and so do
-// all results of theirs. Such tensors get new buffers. On an H100 the arena's
-// regions say so (datasets/labels/h100-sxm5-80gb/onnxruntime.jsonl.gz): 12.5
-// GiB for blocks of Stable Diffusion's U-Net, 16.5 if they were given used
-// ones.
+// Shapes are compared as they are known before the run (UnknownSizes): tensors
+// without such a shape get new buffers. On an H100 the arena's regions say so
+// (datasets/labels/h100-sxm5-80gb/onnxruntime.jsonl.gz): 12.5 GiB for blocks of
+// Stable Diffusion's U-Net, 16.5 if they were given used ones.
 //
 // A buffer that waits to be used again is not freed meanwhile: it lives from
 // its first tensor to the end of its last.
@@ -43,10 +41,6 @@ constexpr std::string_view kInPlace[] = {
     "relu", "elu",      "hardsigmoid", "leaky_relu", "selu",
     "tanh", "softplus", "softsign",    "sigmoid",    "gelu"};
 
-/// Operators whose sizes the planner does not know.
-constexpr std::string_view kSized[] = {"view", "reshape", "expand",
-                                       "expand_copy", "reshape_copy"};
-
 class GraphMaker {
  public:
   GraphMaker(const Draft& draft, GraphInfo info)
@@ -55,7 +49,7 @@ class GraphMaker {
         builder_(std::move(info)),
         value_of_(draft.tensors.size(), kNone),
         storage_of_(draft.tensors.size(), kNone),
-        sized_(draft.tensors.size(), false),
+        unknown_(UnknownSizes(draft)),
         left_(draft.tensors.size(), 0) {
     builder_.SetParameterElements(draft.graph->ParameterElements());
     for (std::size_t i = 0; i < left_.size(); ++i) {
@@ -116,14 +110,6 @@ class GraphMaker {
     return users != users_.end() && users->second == 1;
   }
 
-  /// True if the shapes of its results are known in the run only.
-  bool IsSized(const DraftNode& node) const {
-    return std::ranges::count(kSized, node.target) > 0 ||
-           std::ranges::any_of(node.inputs, [this](TensorId id) {
-             return static_cast<bool>(sized_[IndexOf(id)]);
-           });
-  }
-
   StorageId StorageFor(const DraftNode& node, std::size_t i) {
     const TensorId id = node.outputs[i];
     if (draft_.tensors[IndexOf(id)].on_cpu) {
@@ -136,7 +122,7 @@ class GraphMaker {
         return storage_of_[IndexOf(node.inputs[0])];
       const auto free = std::ranges::find(
           free_, type, [](const auto& buffer) { return buffer.first; });
-      if (!sized_[IndexOf(id)] && free != free_.end()) {
+      if (!unknown_[IndexOf(id)] && free != free_.end()) {
         const StorageId storage = free->second;
         free_.erase(free);
         return storage;
@@ -155,10 +141,8 @@ class GraphMaker {
                                            .inputs = std::move(inputs),
                                            .attributes = node.attributes,
                                            .scope = node.scope});
-    const bool sized = IsSized(node);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorId id = node.outputs[i];
-      sized_[IndexOf(id)] = sized;
       const DraftTensor& tensor = draft_.tensors[IndexOf(id)];
       const StorageId storage = StorageFor(node, i);
       storage_of_[IndexOf(id)] = storage;
@@ -180,7 +164,7 @@ class GraphMaker {
     const StorageId storage = storage_of_[IndexOf(id)];
     if (--users_[storage] > 0) return;
     const auto type = type_of_.find(storage);
-    if (type != type_of_.end() && !sized_[IndexOf(id)])
+    if (type != type_of_.end() && !unknown_[IndexOf(id)])
       free_.emplace_front(type->second, storage);
   }
 
@@ -250,7 +234,7 @@ class GraphMaker {
   GraphBuilder builder_;
   std::vector<ValueId> value_of_;      ///< By tensor.
   std::vector<StorageId> storage_of_;  ///< By tensor.
-  std::vector<bool> sized_;            ///< By tensor: see IsSized.
+  const std::vector<bool> unknown_;    ///< See UnknownSizes.
   std::vector<int> left_;              ///< Reads to come, by tensor.
   std::map<StorageId, bool> shared_;   ///< Recorded storages of sources.
   std::map<StorageId, StorageId> source_storage_;  ///< What they are here.

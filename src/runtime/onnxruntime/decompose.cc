@@ -15,8 +15,11 @@
 //                (ONNX has Attention since opset 23 only). The scale multiplies
 //                both operands by its root, as torch.onnx writes it
 //   linear       a product and a sum; a matrix has Gemm for both. ONNX Runtime
-//                makes Gemm of more dimensions only if all sizes are fixed
-//                (matmul_add_fusion.cc), which an exported batch is not
+//                makes Gemm of more dimensions, between two Reshapes, if it
+//                knows all sizes (MatMulAddFusion, level "basic"; there it
+//                leaves the four layers of an attention of BERT, and "extended"
+//                makes Gemm of them too). The optimizer of "transformers" comes
+//                before and gives some biases to other kernels
 //   group_norm   InstanceNormalization, scale and bias (opset < 21)
 //   gelu, silu   functions of erf, tanh or sigmoid. Level "extended" fuses them
 //                again (gelu_fusion.cc, quick_gelu_fusion.cc), and with them
@@ -84,9 +87,16 @@ class Decomposer {
     return true;
   }
 
+  bool MakesGemm() const {
+    return draft_.knows_sizes && level_ >= OrtLevel::kBasic &&
+           level_ < OrtLevel::kTransformers;
+  }
+
   bool SplitBias(const DraftNode& node) {
     if (node.inputs.size() < 3) return false;
-    if (draft_.TypeOf(node.inputs[0]).shape.size() == 2) return false;
+    if (draft_.TypeOf(node.inputs[0]).shape.size() == 2 || MakesGemm()) {
+      return false;
+    }
     const TensorId product = Like(node.outputs[0]);
     Emit("linear", {node.inputs[0], node.inputs[1]}, product, node);
     Emit("add", {product, node.inputs[2]}, node.outputs[0], node);

@@ -52,6 +52,8 @@ struct Draft {
   std::vector<DraftNode> nodes;  ///< In the order in which they run.
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;
+  /// The session knows the sizes of all inputs before it plans.
+  bool knows_sizes = false;
 
   const TensorType& TypeOf(TensorId id) const {
     return tensors[static_cast<std::size_t>(id)].type;
@@ -94,6 +96,9 @@ class Uses {
   std::vector<std::ptrdiff_t> reader_;
   std::vector<int> count_;
 };
+
+/// By tensor: whether the session knows its shape in the run only.
+std::vector<bool> UnknownSizes(const Draft& draft);
 
 /// Lets every reader of `from`, and the network's results, read `to`.
 void Replace(Draft& draft, TensorId from, TensorId to);

@@ -18,6 +18,7 @@ OperatorGraph OptimizeForOnnxRuntime(const OperatorGraph& graph,
                 "--runtime onnxruntime: only inference is modelled");
   }
   ort::Draft draft = ort::MakeDraft(graph);
+  draft.knows_sizes = spec.overrides;
   ort::KeepNodes(draft);
   ort::FuseAttention(draft, spec.level);
   ort::Decompose(draft, spec.level);
@@ -28,7 +29,8 @@ OperatorGraph OptimizeForOnnxRuntime(const OperatorGraph& graph,
   ort::PlaceNodes(draft);
   if (spec.nhwc) ort::UseNhwc(draft);
   if (spec.level >= OrtLevel::kExtended) {
-    ort::FuseNorms(draft);
+    ort::FuseNorms(draft, spec.level);
+    ort::FuseGelu(draft);
     ort::FuseActivations(draft);
     ort::FuseProducts(draft);
   }

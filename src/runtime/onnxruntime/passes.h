@@ -40,10 +40,14 @@ void FuseConvolutions(Draft& draft);
 /// Lets products read transposed operands and scale their results.
 void FuseProducts(Draft& draft);
 
+/// Makes one node of GELU by tanh that the file writes in full.
+void FuseGelu(Draft& draft);
+
 /// Fuses the bias of a linear layer into GELU, and masks into a softmax.
 void FuseActivations(Draft& draft);
 
-/// Fuses residual sums into layer norms.
-void FuseNorms(Draft& draft);
+/// Fuses residual sums into layer norms where their sizes are known: all, for
+/// the optimizer of `level`, or those that UnknownSizes leaves.
+void FuseNorms(Draft& draft, OrtLevel level);
 
 }  // namespace foretell::runtime::ort

@@ -47,6 +47,7 @@ LayerPart LayerPartOf(const OperatorGraph& graph, const Node& node) {
       return LayerPart::kProduct;
     case kMaxPool:
     case kAveragePool:
+    case kReduce:
       return LayerPart::kPool;
     default:
       return LayerPart::kOther;

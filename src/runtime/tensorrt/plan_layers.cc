@@ -27,7 +27,8 @@
 //   rows         a layer norm or a softmax computes what goes before and after
 //                it: the residual of a transformer goes there
 //   pooling      a kernel that moves its operand and its result; PyTorch's also
-//                writes indices
+//                writes indices. So is a sum or mean along dimensions, which
+//                is no loop of PyTorch's here
 //   attention    product, scale, mask, softmax and product are one kernel; with
 //                a bias as large as the scores they are not
 //

@@ -83,6 +83,9 @@ class Measure(unittest.TestCase):
     def test_onnxruntime_runs_an_onnx_file(self):
         row = self.in_runtime("--runtime", "onnxruntime", ONNX, "--batch", "2")
         self.assertEqual((row["latency"]["runs"], row["batch"]), (2, 2))
+        row = self.in_runtime("--runtime", "onnxruntime,overrides", ONNX,
+                              "--batch", "2")
+        self.assertEqual(row["batch"], 2)
 
     def test_other_runtimes_say_what_they_cannot_run(self):
         for words, reason in (
@@ -90,6 +93,8 @@ class Measure(unittest.TestCase):
                 (("--runtime", "tensorrt", "--trust", ONNX), "cannot be measured"),
                 (("--runtime", "compile", "--trust", ONNX), "runs .pt2 files"),
                 (("--runtime", "onnxruntime", "--trust", BOUNDED), "runs .onnx files"),
+                (("--runtime", "onnxruntime,level=transformers", "--trust", ONNX),
+                 "measure that file"),
                 (("--runtime", "compile", "--trust", "--energy", BOUNDED),
                  "latency and memory of inference")):
             outcome = run("measure", *self.QUICK, *words)

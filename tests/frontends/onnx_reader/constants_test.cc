@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
+#include <utility>
+
+#include "frontends/onnx/reader/branch_weights.h"
 
 namespace foretell::onnx {
 namespace {
@@ -179,6 +183,69 @@ TEST(LiftWeights, ConstantNodesHoldThemWhereNoInitializerDoes) {
   torch.initializers.push_back(FloatsOf("v", {1, 2}, {1, 2}));
   LiftWeights(torch);
   EXPECT_EQ(torch.nodes.size(), 3U);
+}
+
+/// An If, one branch of which is `then_branch` and the other `else_branch`.
+Graph Branching(Graph then_branch, Graph else_branch) {
+  Graph graph;
+  Node node = ReadBy("If", {"flag"});
+  for (Graph* branch : {&then_branch, &else_branch}) {
+    Attribute attribute;
+    attribute.kind = Attribute::Kind::kGraph;
+    attribute.graphs = {std::make_shared<const Graph>(std::move(*branch))};
+    node.attributes.push_back(std::move(attribute));
+  }
+  graph.nodes = {std::move(node)};
+  return graph;
+}
+
+std::vector<std::string> NamesOf(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const TensorLiteral& literal : graph.initializers) {
+    names.push_back(literal.name);
+  }
+  return names;
+}
+
+TEST(LiftBranchWeights, InitializersOfBothBranchesAreParameters) {
+  Graph branch;
+  branch.initializers = {FloatsOf("w", {2, 2}, {1, 2, 3, 4}),
+                         FloatsOf("eps", {1}, {1e-5F})};
+  branch.nodes = {ReadBy("MatMul", {"x", "w"})};
+  Graph graph = Branching(branch, branch);
+  LiftBranchWeights(graph);
+  // The branches have a "w" each.
+  EXPECT_THAT(NamesOf(graph), ElementsAre("w_1", "w_2"));
+  const auto& attributes = graph.nodes[0].attributes;
+  EXPECT_THAT(attributes[0].graphs[0]->nodes[0].inputs,
+              ElementsAre("x", "w_1"));
+  EXPECT_THAT(attributes[1].graphs[0]->nodes[0].inputs,
+              ElementsAre("x", "w_2"));
+  EXPECT_THAT(NamesOf(*attributes[1].graphs[0]), ElementsAre("eps"));
+}
+
+TEST(LiftBranchWeights, NodesHoldThemWhereNoInitializerDoes) {
+  Graph branch;
+  branch.nodes = {Holding(FloatsOf("", {2, 2}, {1, 2, 3, 4}), "w"),
+                  ReadBy("MatMul", {"x", "w"})};
+  Graph graph = Branching(branch, Graph());
+  Graph torch = graph;
+  LiftBranchWeights(graph);
+  EXPECT_THAT(NamesOf(graph), ElementsAre("w"));
+  EXPECT_EQ(graph.nodes[0].attributes[0].graphs[0]->nodes.size(), 1U);
+  torch.initializers = {FloatsOf("v", {1, 2}, {1, 2})};
+  LiftBranchWeights(torch);
+  EXPECT_THAT(NamesOf(torch), ElementsAre("v"));
+}
+
+TEST(LiftBranchWeights, ResultsOfABranchStay) {
+  Graph branch;
+  branch.initializers = {FloatsOf("w", {1, 2}, {1, 2})};
+  branch.outputs.resize(1);
+  branch.outputs[0].name = "w";
+  Graph graph = Branching(branch, branch);
+  LiftBranchWeights(graph);
+  EXPECT_THAT(NamesOf(graph), IsEmpty());
 }
 
 }  // namespace

@@ -21,11 +21,14 @@ namespace {
 
 using Kinds = std::map<std::string, int>;
 
-OperatorGraph Optimized(std::string_view lines, OrtLevel level) {
+OperatorGraph Optimized(std::string_view lines, OrtLevel level,
+                        bool overrides = false) {
   return OptimizeForOnnxRuntime(
       ParseGraph("graph \"g\" mode=inference precision=fp32 batch=2\n" +
                  std::string(lines)),
-      {.runtime = Runtime::kOnnxRuntime, .level = level});
+      {.runtime = Runtime::kOnnxRuntime,
+       .level = level,
+       .overrides = overrides});
 }
 
 Kinds KindsOf(const OperatorGraph& graph) {
@@ -39,8 +42,9 @@ Kinds KindsOf(const OperatorGraph& graph) {
   return kinds;
 }
 
-Kinds Remaining(std::string_view lines, OrtLevel level) {
-  return KindsOf(Optimized(lines, level));
+Kinds Remaining(std::string_view lines, OrtLevel level,
+                bool overrides = false) {
+  return KindsOf(Optimized(lines, level, overrides));
 }
 
 constexpr std::string_view kFeedForward =
@@ -120,6 +124,75 @@ TEST(OptimizeForOnnxRuntime, LeavesTheNormBeforeABlock) {
                    {"fused_elementwise+add+gelu", 1},
                    {"layer_norm", 1},
                    {"linear", 2}}));
+}
+
+/// A Gemm adds its bias, so neither GELU nor the norm gets one.
+TEST(OptimizeForOnnxRuntime, AddsBiasesInProductsOfKnownSizes) {
+  constexpr bool kOverrides = true;
+  EXPECT_EQ(
+      Remaining(After(), OrtLevel::kExtended, kOverrides),
+      (Kinds{{"gelu", 1}, {"linear", 2}, {"fused_reduce+add+layer_norm", 1}}));
+  EXPECT_EQ(Remaining(Before(), OrtLevel::kBasic, kOverrides),
+            (Kinds{{"add", 2},
+                   {"div", 1},
+                   {"erf", 1},
+                   {"layer_norm", 1},
+                   {"linear", 2},
+                   {"mul", 2}}));
+  EXPECT_EQ(Remaining(After(), OrtLevel::kDisabled, kOverrides).at("add"), 4);
+}
+
+/// A Reshape loses the batch if it only has a name.
+TEST(OptimizeForOnnxRuntime, FusesNormsOfKnownSizes) {
+  constexpr std::string_view kReshaped =
+      "%w = parameter f32[8,8]\n"
+      "%b = parameter f32[8]\n"
+      "%x = input f32[2,5,8]\n"
+      "%0 = reshape(%x) {shape=[-1, 5, 8]} : f32[2,5,8] alias %x\n"
+      "%1 = linear(%0, %w, %b) : f32[2,5,8]\n"
+      "%2 = add(%1, %0) {alpha=1} : f32[2,5,8]\n"
+      "%3 = layer_norm(%2, %b, %b) {normalized_shape=[8]} : f32[2,5,8]\n"
+      "output %3\n";
+  EXPECT_EQ(Remaining(kReshaped, OrtLevel::kExtended),
+            (Kinds{{"add", 2}, {"layer_norm", 1}, {"linear", 1}}));
+  EXPECT_EQ(Remaining(kReshaped, OrtLevel::kExtended, true),
+            (Kinds{{"linear", 1}, {"fused_reduce+add+layer_norm", 1}}));
+  // The optimizer of "transformers" infers it.
+  EXPECT_EQ(Remaining(kReshaped, OrtLevel::kTransformers),
+            (Kinds{{"linear", 1}, {"fused_reduce+add+add+layer_norm", 1}}));
+}
+
+TEST(OptimizeForOnnxRuntime, MakesOneNodeOfGeluByTanh) {
+  const std::string input = "%x = input f32[2,5,8]\n";
+  const std::string end =
+      "%t = tanh(%a) : f32[2,5,8]\n"
+      "%g = add(%t) {alpha=1} : f32[2,5,8]\n"
+      "%h = mul(%x) : f32[2,5,8]\n"
+      "%y = mul(%h, %g) : f32[2,5,8]\n"
+      "%r = relu(%y) : f32[2,5,8]\n"
+      "output %r\n";
+  const std::string power = input +
+                            "%0 = pow(%x) {exponent=3} : f32[2,5,8]\n"
+                            "%1 = mul(%0) : f32[2,5,8]\n"
+                            "%2 = add(%x, %1) {alpha=1} : f32[2,5,8]\n"
+                            "%a = mul(%2) : f32[2,5,8]\n" +
+                            end;
+  const std::string products = input +
+                               "%0 = mul(%x) : f32[2,5,8]\n"
+                               "%1 = mul(%0, %x) : f32[2,5,8]\n"
+                               "%2 = add(%1) {alpha=1} : f32[2,5,8]\n"
+                               "%3 = mul(%x) : f32[2,5,8]\n"
+                               "%a = mul(%3, %2) : f32[2,5,8]\n" +
+                               end;
+  for (const std::string& lines : {power, products}) {
+    EXPECT_EQ(Remaining(lines, OrtLevel::kExtended),
+              (Kinds{{"gelu", 1}, {"relu", 1}}));
+    EXPECT_EQ(Remaining(lines, OrtLevel::kBasic).at("tanh"), 1);
+  }
+  // Another operand than that of the power is no GELU.
+  std::string other = power;
+  other.replace(other.find("%h = mul(%x)"), 12, "%h = mul(%1)");
+  EXPECT_EQ(Remaining(other, OrtLevel::kExtended).at("tanh"), 1);
 }
 
 TEST(OptimizeForOnnxRuntime, LetsProductsTransposeAndScale) {
@@ -256,13 +329,18 @@ TEST(OptimizeForOnnxRuntime, GivesReshapedTensorsNewBuffers) {
       "%0 = linear(%v, %w) : f32[3,2,8]\n"
       "%1 = linear(%0, %w) : f32[3,2,8]\n"
       "%2 = linear(%1, %w) : f32[3,2,8]\n"
-      "output %2\n";
-  const OperatorGraph graph = Optimized(kChain, OrtLevel::kAll);
-  std::set<StorageId> storages;
-  for (const Node& node : graph.nodes()) {
-    storages.insert(graph.value(node.outputs[0]).storage);
-  }
-  EXPECT_EQ(storages.size(), 4);  // The input's and three.
+      "%3 = linear(%2, %w) : f32[3,2,8]\n"
+      "output %3\n";
+  const auto count = [](const OperatorGraph& graph) {
+    std::set<StorageId> storages;
+    for (const Node& node : graph.nodes()) {
+      storages.insert(graph.value(node.outputs[0]).storage);
+    }
+    return storages.size();
+  };
+  // The input's, two and the result; a third takes the first one's buffer.
+  EXPECT_EQ(count(Optimized(kChain, OrtLevel::kAll)), 5);
+  EXPECT_EQ(count(Optimized(kChain, OrtLevel::kAll, true)), 4);
 }
 
 /// As com.microsoft.Attention of a file is recorded; the kernels are those of

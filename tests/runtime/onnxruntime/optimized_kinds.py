@@ -1,4 +1,5 @@
-"""Prints the operators that ONNX Runtime leaves of small networks, by level.
+"""Prints the operators that ONNX Runtime leaves of small networks, by level, and by
+whether it knows the batch N before it runs.
 
 The lists in optimize_test.cc come from here (pip install onnx onnxruntime; last run
 with 1.32.0). The CPU provider runs the fusions that are for it and for CUDA; those that
@@ -6,6 +7,7 @@ only it has (FusedConv) are the difference that the test states.
 """
 
 import collections
+import itertools
 import tempfile
 
 import numpy as np
@@ -33,6 +35,11 @@ class Network:
     def number(self, value):
         name = f"w{len(self.weights)}"
         self.weights.append(numpy_helper.from_array(np.float32(value), name))
+        return name
+
+    def integers(self, *values):
+        name = f"w{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(np.array(values), name))
         return name
 
     def __call__(self, kind, *inputs, **attributes):
@@ -87,12 +94,36 @@ def gates(g):
     return g("Mul", y, g("Sigmoid", y))
 
 
+def reshaped(g):  # To sizes that follow from a batch which only has a name.
+    y = g("Reshape", "x", g.integers(-1, LENGTH, WIDTH))
+    return g.norm(g("Add", g.linear(y, WIDTH), y))
+
+
+def gelu_of_power(g):
+    cube = g("Mul", g("Pow", "x", g.number(3)), g.number(0.044715))
+    return by_tanh(g, g("Mul", g("Add", "x", cube), g.number(0.7978845608)))
+
+
+def gelu_of_products(g):
+    square = g("Mul", g("Mul", "x", g.number(0.044715)), "x")
+    scaled = g("Mul", "x", g.number(0.7978845608))
+    return by_tanh(g, g("Mul", scaled, g("Add", square, g.number(1))))
+
+
+def by_tanh(g, argument):
+    gate = g("Add", g("Tanh", argument), g.number(1))
+    return g("Relu", g("Mul", g("Mul", "x", g.number(0.5)), gate))
+
+
 NETWORKS = {
     after: ["N", LENGTH, WIDTH],
     before: ["N", LENGTH, WIDTH],
     scores: ["N", HEADS, LENGTH, WIDTH],
     convolution: ["N", HEADS, LENGTH, WIDTH],
     gates: ["N", HEADS, LENGTH, WIDTH],
+    reshaped: ["N", LENGTH, WIDTH],
+    gelu_of_power: ["N", LENGTH, WIDTH],
+    gelu_of_products: ["N", LENGTH, WIDTH],
 }
 LEVELS = {
     "basic": ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
@@ -100,7 +131,7 @@ LEVELS = {
 }
 
 
-def remaining(make, shape, level):
+def remaining(make, shape, level, batch):
     network = Network()
     result = make(network)
     graph = helper.make_graph(
@@ -115,6 +146,8 @@ def remaining(make, shape, level):
     options = ort.SessionOptions()
     options.graph_optimization_level = level
     options.log_severity_level = 3
+    if batch is not None:
+        options.add_free_dimension_override_by_name("N", batch)
     with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
         options.optimized_model_filepath = file.name
         ort.InferenceSession(model.SerializeToString(), options)
@@ -124,7 +157,7 @@ def remaining(make, shape, level):
 
 if __name__ == "__main__":
     for make, shape in NETWORKS.items():
-        for name, level in LEVELS.items():
-            counts = sorted(remaining(make, shape, level).items())
+        for (name, level), batch in itertools.product(LEVELS.items(), (None, 2)):
+            counts = sorted(remaining(make, shape, level, batch).items())
             text = " ".join(f"{kind} {count}" for kind, count in counts)
-            print(f"{make.__name__}, {name}: {text}")
+            print(f"{make.__name__}, {name}, N = {batch or 'N'}: {text}")

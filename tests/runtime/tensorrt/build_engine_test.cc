@@ -69,10 +69,12 @@ TEST(BuildEngine, APoolingWritesNoIndices) {
       "%a = max_pool2d(%x) {kernel_size=[2, 2], stride=[2, 2]} : "
       "f16[1,8,2,2]\n"
       "%b = adaptive_avg_pool2d(%a) {output_size=[1, 1]} : f16[1,8,1,1]\n"
-      "output %b\n");
+      "%c = mean(%a) {dim=[2, 3], keepdim=true} : f16[1,8,1,1]\n"
+      "output %b, %c\n");
   EXPECT_THAT(Kernels(engine),
               ElementsAre("fused_elementwise+max_pool2d",
-                          "fused_elementwise+adaptive_avg_pool2d"));
+                          "fused_elementwise+adaptive_avg_pool2d",
+                          "fused_elementwise+mean"));
 }
 
 TEST(BuildEngine, AResultThatOthersReadEndsALayer) {
