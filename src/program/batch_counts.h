@@ -37,7 +37,7 @@ class BatchCounts {
   void CountBefore(const at::Tensor& running_mean);
 
   std::unordered_map<Storage, at::Tensor> counts_;  ///< By running mean.
-  std::unordered_set<Storage> own_;      ///< Storages of the counts.
+  std::unordered_set<Storage> own_;                 ///< Storages of the counts.
   std::unordered_set<Storage> counted_;  ///< Those raised since their norm.
 };
 

@@ -43,9 +43,10 @@ Network Norm(int times, bool counts, std::string count_name) {
 
 /// Of additions in the forward pass.
 std::ptrdiff_t Additions(const Network& network, Mode mode) {
-  const OperatorGraph graph = TraceProgram(FakeProgram("net", {kImage}, network),
-                                           {kImage}, {.run = {.mode = mode}})
-                                  .graph;
+  const OperatorGraph graph =
+      TraceProgram(FakeProgram("net", {kImage}, network), {kImage},
+                   {.run = {.mode = mode}})
+          .graph;
   return std::ranges::count_if(graph.nodes(), [](const Node& node) {
     return node.target == "add_" && node.phase == Phase::kForward;
   });
@@ -67,9 +68,9 @@ TEST(BatchCounts, StandInInference) {
 }
 
 TEST(BatchCounts, BelongToTheModuleOfTheStatistics) {
-  EXPECT_EQ(Additions(Norm(1, false, "other.num_batches_tracked"),
-                      Mode::kTraining),
-            0);
+  EXPECT_EQ(
+      Additions(Norm(1, false, "other.num_batches_tracked"), Mode::kTraining),
+      0);
 }
 
 }  // namespace
