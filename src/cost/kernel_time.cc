@@ -47,7 +47,7 @@ constexpr double kProductStartUs = 2.5;
 /// set up, and the share of the bandwidth at which they move bytes: products of
 /// an H100 (kinds.jsonl.gz, drawn.jsonl.gz).
 constexpr double kWarpgroupStartUs = 0.5;
-constexpr double kWarpgroupShare = 0.88;
+constexpr double kWarpgroupShare = 0.80;
 /// The first version whose binaries have the cuBLAS of CUDA 12.8.
 /// aiconfigurator publishes such products of an H100 with PyTorch 2.9; those of
 /// vidur, of 2024, are slower.
