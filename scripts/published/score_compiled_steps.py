@@ -177,7 +177,8 @@ def main():
                                folder, pathlib.Path(hosts), options.by_row)
     print_filled(found)
     groups = sorted(groups_of(found).items())
-    print_pairs(groups, "Time in kernels", "gpu_ms", "spaced_ms")
+    print_pairs(groups, "Time in kernels, with the gaps between them", "gpu_ms",
+                "spaced_ms")
     print_pairs(groups, "The fastest of the steps, on processors that were shared",
                 "step_ms", "step_ms")
 
