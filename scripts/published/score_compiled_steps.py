@@ -12,8 +12,9 @@ of step
 
   GPU      the judge: steps that kernels fill, a step in a queue of many; and of all
            steps kernels, and generated ones, predicted for each counted (median)
-  kernels  what score_compiled.py prints, of the time in kernels alone. Predictions
-           include the gaps between kernels, the profiler's sums do not
+  kernels  what score_compiled.py prints, of the time in kernels alone, with the gaps
+           between them, which predictions include: to the profiler's sums GAP_US is
+           added for each kernel
   steps    the same of whole steps
 
 For the last, one factor of the CPU's time for each kind of step is taken from the eager
@@ -39,6 +40,10 @@ from compiled_scores import EAGER  # noqa: E402
 
 SHARED_GPU = 1.1  # Kernels may take this share of the fastest step.
 FILLED = 0.85  # Share of a step in a queue that kernels take at least.
+# From the end of a kernel in a queue to the start of the next: the median over these
+# steps of inference that kernels fill, eager and compiled, of what a step in a queue
+# takes in addition to its kernels, for each of them.
+GAP_US = 1.1
 # Where kernels take less than this share of the time to queue them, the step takes as
 # many times as long as the host needs, at every factor of host_factor.
 HOST_BOUND = min(host_factor.FACTORS)
@@ -74,8 +79,9 @@ def forecast(row, folder, host=()):
 
 
 def quiet_rows(only):
-    """The measured rows whose GPU was their own, with the fastest step."""
-    return [row | {"step_ms": min(row["step_ms_all"])}
+    """The measured rows whose GPU was their own, with the fastest step and the gaps."""
+    return [row | {"step_ms": min(row["step_ms_all"]),
+                   "spaced_ms": row["gpu_ms"] + GAP_US / 1000 * row["kernels"]}
             for row in runs.measured_rows(only)
             if row["gpu_ms"] <= SHARED_GPU * min(row["step_ms_all"])]
 
@@ -127,9 +133,9 @@ def groups_of(found):
     return groups
 
 
-def pair_of(eager, compiled, what):
-    return compiled_scores.Pair((eager[1][what], compiled[1][what]),
-                                (eager[0][what], compiled[0][what]))
+def pair_of(eager, compiled, predicted, measured):
+    return compiled_scores.Pair((eager[1][predicted], compiled[1][predicted]),
+                                (eager[0][measured], compiled[0][measured]))
 
 
 def ratio_cell(rows, what):
@@ -152,11 +158,12 @@ def print_filled(found):
               f"{ratio_cell(rows, 'kernels')} | {ratio_cell(rows, 'triton_kernels')} |")
 
 
-def print_pairs(groups, title, what):
+def print_pairs(groups, title, predicted, measured):
     print(f"\n{title}:\n\n{compiled_scores.head('mode', 'step')}")
     for (mode, step), rows in groups:
         print(compiled_scores.line(mode, step,
-                                   pairs=[pair_of(*row, what) for row in rows]))
+                                   pairs=[pair_of(*row, predicted, measured)
+                                          for row in rows]))
 
 
 def main():
@@ -170,9 +177,10 @@ def main():
                                folder, pathlib.Path(hosts), options.by_row)
     print_filled(found)
     groups = sorted(groups_of(found).items())
-    print_pairs(groups, "Time in kernels", "gpu_ms")
+    print_pairs(groups, "Time in kernels, with the gaps between them", "gpu_ms",
+                "spaced_ms")
     print_pairs(groups, "The fastest of the steps, on processors that were shared",
-                "step_ms")
+                "step_ms", "step_ms")
 
 
 if __name__ == "__main__":

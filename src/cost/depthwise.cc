@@ -1,6 +1,7 @@
 #include "src/cost/depthwise.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "src/cost/roofline.h"
 #include "src/cost/tensor_convolution.h"
@@ -15,11 +16,18 @@
 // fitted to labels of four GPUs in 16 bits (the second to channels-last ones of
 // an RTX 3090).
 //
-// cuDNN 9.19 has such kernels for squares of up to 7 with a result per channel
-// (conv2d_c1_k1_nhwc and its like). Others are direct
+// On Hopper there are such kernels for squares of up to 7 with a result per
+// channel (conv2d_c1_k1_nhwc and its like). Others are direct
 // (conv2d_grouped_direct_kernel, dgrad2d_c1_k1_nhwc, …): a thread for each
 // result, or element of the input, goes over the window. Their cycles of a
 // multiprocessor are fitted to an H100's (kinds.jsonl.gz, drawn.jsonl.gz).
+// Before cuDNN 9.19 they are known of FP32 alone, by KernelBench.
+//
+// In FP32 such squares take a tap after the other, as cuDNN 9.19 runs them: the
+// gradient of an input through a stride looks at all of them, and that of a
+// weight has no kernel of its own for windows of 7 x 7, which are direct or,
+// copied twice, one implicit product of all groups, and as slow. Fitted to an
+// H200's (kernels.jsonl.gz).
 
 namespace foretell::cost {
 namespace {
@@ -34,6 +42,13 @@ constexpr double kGradientCycles = 1, kGradientTapCycles = 0.32;
 /// For a multiply-accumulate of a weight's gradient, and of the gradient of a
 /// volume of 16 bits through a stride.
 constexpr double kWeightMacCycles = 3, kHalfVolumeMacCycles = 20;
+
+/// For a multiply-accumulate of a square in FP32.
+constexpr double kSquareTapCycles = 0.08, kLargeSquareTapCycles = 0.105;
+constexpr double kStridedSquareTapCycles = 0.138;
+constexpr double kSquareWeightCycles = 0.1, kLargeSquareWeightCycles = 1.4;
+constexpr double kStridedSquareWeightCycles = 0.3;
+constexpr std::int64_t kLargestSmallSquare = 5;
 
 bool IsCompiled(const Kernel& kernel) {
   return kernel.taps == kernel.window_width * kernel.window_width &&
@@ -63,11 +78,43 @@ double DirectCycles(const Kernel& kernel) {
   return results * (kGradientCycles + windows * taps * kGradientTapCycles);
 }
 
+/// The same of a square in FP32.
+double SquareCycles(const Kernel& kernel) {
+  const bool is_large = kernel.window_width > kLargestSmallSquare;
+  const bool has_stride = kernel.stride_elements > 1;
+  if (kernel.pass == ProductPass::kWeightGradient) {
+    return Real(kernel.macs) * (is_large     ? kLargeSquareWeightCycles
+                                : has_stride ? kStridedSquareWeightCycles
+                                             : kSquareWeightCycles);
+  }
+  const double tap_cycles =
+      has_stride && kernel.pass == ProductPass::kInputGradient
+          ? kStridedSquareTapCycles
+      : is_large ? kLargeSquareTapCycles
+                 : kSquareTapCycles;
+  return Real(kernel.bytes_out /
+              std::max<std::int64_t>(1, kernel.element_bytes_out)) *
+         Real(kernel.taps) * tap_cycles;
+}
+
+/// Cycles as they are known on the machine, of all multiprocessors together.
+std::optional<double> KnownCycles(const Kernel& kernel,
+                                  const Machine& machine) {
+  const bool is_new = HasNewCudnn(kernel, machine);
+  const bool is_float = kernel.element_bytes_in == kFloatElementBytes;
+  if (!IsCompiled(kernel)) {
+    const bool is_known = is_new || (is_float && machine.HasNewerTensorCores());
+    return is_known ? std::optional(DirectCycles(kernel)) : std::nullopt;
+  }
+  return is_new && is_float ? std::optional(SquareCycles(kernel))
+                            : std::nullopt;
+}
+
 }  // namespace
 
 double CudnnDepthwiseUs(const Kernel& kernel, const Machine& machine) {
-  if (HasNewCudnn(kernel, machine) && !IsCompiled(kernel)) {
-    return DirectCycles(kernel) / (machine.CyclesPerUs() * machine.sms);
+  if (const std::optional<double> cycles = KnownCycles(kernel, machine)) {
+    return *cycles / (machine.CyclesPerUs() * machine.sms);
   }
   const KernelRoofline roofline = RooflineOf(kernel, machine);
   const bool is_large =

@@ -35,6 +35,12 @@
 // with 50,265 words slower (score_transformers.py: BartForCausalLM,
 // TrOCRForCausalLM).
 //
+// On Hopper cuBLAS has kernels of its own for operands of 16 bits (nvjet), with
+// more shapes of tiles, narrow ones included, and higher shares: 12 to 30 %
+// less than the time of the others. Fitted to the H100's products
+// (kinds.jsonl.gz, drawn.jsonl.gz) and to those that aiconfigurator publishes
+// of an H100.
+//
 // Kernels for convolutions on tensor cores have no start of their own: it is
 // part of the share in tensor_convolution.cc. Those on FP32 lanes have tiles as
 // narrow as 32 that still run near the peak, cost as much as 12 more elements
@@ -69,6 +75,15 @@ struct Tile {
 constexpr Tile kTensorCoreTiles[] = {
     {256, 128, 0.85}, {128, 128, 0.80}, {128, 64, 0.71},
     {64, 64, 0.65},   {32, 64, 0.20},   {16, 64, 0.19},
+};
+/// By both sides, as the names of the kernels have them; tiles that hold fewer
+/// elements reach less.
+constexpr Tile kWarpgroupTiles[] = {
+    {320, 128, 0.90}, {128, 320, 0.90}, {256, 128, 0.90}, {128, 256, 0.90},
+    {256, 160, 0.90}, {160, 256, 0.90}, {192, 192, 0.90}, {192, 128, 0.90},
+    {128, 192, 0.90}, {128, 128, 0.85}, {128, 64, 0.60},  {64, 128, 0.60},
+    {64, 64, 0.54},   {64, 32, 0.36},   {32, 64, 0.36},   {64, 16, 0.21},
+    {16, 64, 0.21},   {64, 8, 0.12},    {8, 64, 0.12},
 };
 /// Of convolutions: the time to start a tile is part of their share.
 constexpr Tile kTensorConvolutionTiles[] = {
@@ -146,6 +161,8 @@ Library LibraryOf(MatrixUnit unit, const GemmShape& shape, double flops_per_us,
   switch (unit) {
     case MatrixUnit::kTensorCore:
       return {kTensorCoreTiles, 16, TensorStartDepth(flops_per_us, machine)};
+    case MatrixUnit::kWarpgroup:
+      return {kWarpgroupTiles, 16, TensorStartDepth(flops_per_us, machine)};
     case MatrixUnit::kTensorConvolution:
       return {kTensorConvolutionTiles, shape.divides ? 256.0 : 16.0, 0};
     case MatrixUnit::kSimt:

@@ -18,6 +18,7 @@
 #include "src/cost/tensor_convolution.h"
 #include "src/cost/thread_loops.h"
 #include "src/cost/winograd.h"
+#include "src/device/compute_capability.h"
 
 // How long a kernel takes: launching it, then the longer of its product and its
 // traffic.
@@ -41,6 +42,16 @@ namespace {
 /// Time of a product until its first tiles are loaded, or as long as its work
 /// if that is less; published BF16 products on A100.
 constexpr double kProductStartUs = 2.5;
+
+/// The same of Hopper's kernels in 16 bits, which fetch tiles while they are
+/// set up, and the share of the bandwidth at which they move bytes: products of
+/// an H100 (kinds.jsonl.gz, drawn.jsonl.gz).
+constexpr double kWarpgroupStartUs = 0.5;
+constexpr double kWarpgroupShare = 0.80;
+/// The first version whose binaries have the cuBLAS of CUDA 12.8.
+/// aiconfigurator publishes such products of an H100 with PyTorch 2.9; those of
+/// vidur, of 2024, are slower.
+constexpr TorchVersion kWarpgroupTorch = {.major = 2, .minor = 8};
 
 /// The same of the kernels of a recurrent layer's steps, which cuDNN queues one
 /// after the other: layers of PyTorch on an H100 (kinds.jsonl.gz).
@@ -145,6 +156,17 @@ double LoadsPerElement(const Kernel& kernel) {
   return Real(element) / Real(bytes % kPieceBytes == 0 ? kPieceBytes : element);
 }
 
+/// Whether cuBLAS multiplies by Hopper's instructions for four warps at once.
+/// Its kernels fetch rows of whole 16 bytes.
+bool IsWarpgroupProduct(const Kernel& kernel, const Machine& machine) {
+  constexpr std::int64_t kRowElements = 8;
+  return machine.device->compute_capability == device::kHopper &&
+         kernel.torch >= kWarpgroupTorch && kernel.macs > 0 &&
+         kernel.element_bytes_in == kHalfElementBytes && kernel.groups == 0 &&
+         kernel.k % kRowElements == 0 && !kernel.repeated &&
+         !IsAttention(kernel.kernel_class) && LoadsPerElement(kernel) == 0;
+}
+
 GemmShape ShapeOf(const Kernel& kernel, const Machine& machine) {
   const double positions = Real(kernel.positions);
   const bool is_weights = kernel.pass == ProductPass::kWeightGradient;
@@ -205,6 +227,10 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
     return FloatConvolutionUs(kernel, machine);
   }
   if (kernel.groups > 0) return TensorConvolutionUs(kernel, shape, machine);
+  if (IsWarpgroupProduct(kernel, machine)) {
+    return GemmUs(shape, MatrixUnit::kWarpgroup,
+                  PeakFlopsPerUs(kernel, machine), machine);
+  }
   if (!on_lanes) shape.loads = LoadsPerElement(kernel);
   return GemmUs(shape, on_lanes ? MatrixUnit::kSimt : MatrixUnit::kTensorCore,
                 PeakFlopsPerUs(kernel, machine), machine);
@@ -215,6 +241,7 @@ double BandwidthShare(const Kernel& kernel, const Machine& machine) {
   if (kernel.groups > 0 && IsBatchedProduct(kernel, machine)) {
     return kImageProductShare;
   }
+  if (IsWarpgroupProduct(kernel, machine)) return kWarpgroupShare;
   const bool is_pool = kernel.kernel_class == KernelClass::kAveragePool;
   if (is_pool && kernel.channels_last) return kChannelsLastPoolShare;
   if (kernel.kernel_class == KernelClass::kBatchNorm && kernel.variant) {
@@ -250,8 +277,11 @@ double StartUs(const Kernel& kernel, const Machine& machine,
   if (IsAttention(kernel.kernel_class))
     return AttentionStartUs(kernel, machine);
   if (IsDepthwise(kernel.kernel_class)) return 0;
-  return std::min(kernel.repeated ? kStepProductStartUs : kProductStartUs,
-                  std::max(time.arithmetic_us, time.memory_us));
+  const double start_us = kernel.repeated ? kStepProductStartUs
+                          : IsWarpgroupProduct(kernel, machine)
+                              ? kWarpgroupStartUs
+                              : kProductStartUs;
+  return std::min(start_us, std::max(time.arithmetic_us, time.memory_us));
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "foretell/error.h"
 #include "src/core/failure.h"
 #include "src/program/autocast.h"
+#include "src/program/batch_counts.h"
 #include "src/program/call_checks.h"
 #include "src/program/context_parallel.h"
 #include "src/program/fused_kernels.h"
@@ -88,6 +89,7 @@ void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   }
   if (AutocastRegion::Intercept(op, keys, *stack)) return;
   if (inside) return current_recorder->CallInside(op, rest, *stack);
+  BatchCounts::Note(op, *stack);
   const c10::impl::ExcludeDispatchKeyGuard off(kHookKey);
   if (current_recorder != nullptr) {
     current_recorder->Call(op, rest, *stack);

@@ -34,6 +34,7 @@
 #include "src/parallel/offload_activations.h"
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
+#include "src/program/batch_counts.h"
 #include "src/program/channels_last.h"
 #include "src/program/context_parallel.h"
 #include "src/program/embedding_weights.h"
@@ -568,6 +569,7 @@ class Tracer {
       recorder_.AddSource(buffer.name, buffer.tensor);
       recorder_.SetRoleOf(buffer.tensor, TensorRole::kBuffer);
     }
+    if (trains()) counts_.emplace(instance_->Buffers());
     recorder_.SetParameterElements(program_.parameter_elements());
     recorder_.RedirectDevices(instance_->NamesDevices());
     recorder_.SetScope([this] { return instance_->CurrentScope(); });
@@ -828,6 +830,7 @@ class Tracer {
   // Before all tensors, so that it outlives them when a run throws.
   Recorder recorder_;
   std::unique_ptr<ProgramInstance> instance_;
+  std::optional<BatchCounts> counts_;
   std::vector<at::Tensor> tensors_;
   std::optional<QuantizedWeights> quantized_;
   std::optional<LoraAdapters> adapters_;

@@ -44,5 +44,29 @@ TEST(CudnnDepthwise, HasNoKernelForWindowsBeyondSeven) {
                    TrafficUs(64) + 2e6 * 64 / 1e7 / 0.02);
 }
 
+/// Cycles of all multiprocessors of a Hopper for each tap of 10^6 results.
+double FloatTapCycles(const std::string& extent, TorchVersion torch) {
+  const Kernel kernel =
+      KernelsOf(
+          "%x = input f32[100,100,10,10]\n%y = conv2d(%x, weight f32[100,1," +
+              extent + "]) {groups=100, padding=[9, 9]} : f32[100,100,10,10]\n",
+          {.channels_last = true, .torch = torch})
+          .front();
+  const Machine machine = MakeMachine(test::RoundHopper(), {});
+  return TimeOf(kernel, machine).arithmetic_us * 100 *
+         test::kRoundHopperClockMhz / 1e6 / static_cast<double>(kernel.taps);
+}
+
+TEST(CudnnDepthwise, TakesTapAfterTapInFloatOnHopper) {
+  constexpr TorchVersion kNew = {.major = 2, .minor = 11};
+  EXPECT_NEAR(FloatTapCycles("3,3", kNew), 0.08, 1e-9);
+  EXPECT_NEAR(FloatTapCycles("7,7", kNew), 0.105, 1e-9);
+  // Direct: 5 cycles for each result and 0.7 for each tap, whatever the
+  // version.
+  constexpr TorchVersion kOld = {.major = 2, .minor = 5};
+  EXPECT_NEAR(FloatTapCycles("5,1", kNew), 5 / 5. + 0.7, 1e-9);
+  EXPECT_NEAR(FloatTapCycles("5,1", kOld), 5 / 5. + 0.7, 1e-9);
+}
+
 }  // namespace
 }  // namespace foretell::cost

@@ -149,5 +149,25 @@ TEST_F(Gemm, WaitsForElementsThatAreLoadedOneByOne) {
               0.02 * (us(1) - us(0.5)));
 }
 
+// Hopper's tiles of 16 bits: 100 of 320 x 128 are a wave, and starting one
+// costs 3,000 cycles for each 256 x 128 results.
+TEST(WarpgroupGemm, HasTilesUpTo320) {
+  const Machine machine = MakeMachine(test::RoundHopper(), {});
+  const double flops_per_us = machine.FlopsPerUs(Precision::kBf16);
+  const double tile_us = 2.0 * 320 * 128 * 4096 / (flops_per_us / 100 * 0.90) +
+                         3000.0 * 320 / 256 / test::kRoundHopperClockMhz / 0.90;
+  EXPECT_NEAR(GemmUs({1, 3200, 1280, 4096}, MatrixUnit::kWarpgroup,
+                     flops_per_us, machine),
+              tile_us, 1e-6 * tile_us);
+}
+
+TEST(WarpgroupGemm, TakesLessThanOthersOnHopper) {
+  const Machine machine = MakeMachine(test::RoundHopper(), {});
+  const double flops_per_us = machine.FlopsPerUs(Precision::kBf16);
+  const GemmShape shape = {1, 4096, 4096, 4096};
+  EXPECT_LT(GemmUs(shape, MatrixUnit::kWarpgroup, flops_per_us, machine),
+            GemmUs(shape, MatrixUnit::kTensorCore, flops_per_us, machine));
+}
+
 }  // namespace
 }  // namespace foretell::cost

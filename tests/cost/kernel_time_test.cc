@@ -208,6 +208,20 @@ TEST(KernelTime, OfAProductStartsWithItsFirstTiles) {
                    3 + std::max(tiny.arithmetic_us, tiny.memory_us));
 }
 
+TEST(KernelTime, OfAProductOnHopperStartsSoonerIfRowsAreWhole) {
+  const auto start_us = [](int minor, const std::string& k) {
+    const Kernel kernel = KernelsOf("%x = input f16[4096," + k +
+                                        "]\n%y = linear(%x, weight f16[4096," +
+                                        k + "]) : f16[4096,4096]\n",
+                                    {.torch = {.major = 2, .minor = minor}})
+                              .front();
+    return TimeOf(kernel, MakeMachine(test::RoundHopper(), {})).launch_us - 3;
+  };
+  EXPECT_DOUBLE_EQ(start_us(8, "4096"), 0.5);
+  EXPECT_DOUBLE_EQ(start_us(7, "4096"), 2.5);
+  EXPECT_DOUBLE_EQ(start_us(8, "4095"), 2.5);
+}
+
 TEST(KernelTime, HasTheMeasuredLaunchOfItsDevice) {
   DeviceSpec device = test::RoundDevice();
   EXPECT_EQ(LaunchUs(device), 3);

@@ -187,6 +187,7 @@ TEST(Exported, TrainsAsItWasExported) {
 TEST(Exported, SwitchesToTheModeThatIsAskedFor) {
   const Trace train = RunFile("conv_eval", {.run = {.mode = Mode::kTraining}});
   EXPECT_THAT(train.warnings, Contains(HasSubstr("was exported in eval()")));
+  EXPECT_THAT(TargetsOf(train.graph, Phase::kForward), Contains("add_"));
   EXPECT_THAT(TargetsOf(train.graph, Phase::kBackward),
               Contains("native_dropout_backward"));
   const Trace eval = RunFile("conv_train");

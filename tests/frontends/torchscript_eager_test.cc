@@ -114,14 +114,14 @@ torch::jit::Module Layers(const std::string& trains, const std::string& p) {
   };
   module.register_parameter("scale", weight(at::ones({8})), false);
   module.register_parameter("shift", weight(at::zeros({8})), false);
-  module.register_buffer("mean", at::zeros({8}));
-  module.register_buffer("var", at::ones({8}));
+  module.register_buffer("running_mean", at::zeros({8}));
+  module.register_buffer("running_var", at::ones({8}));
   module.register_buffer("num_batches_tracked", at::zeros({}, at::kLong));
   std::string code = "def forward(self, x):\n";
   if (trains == "True") code += "    n = self.num_batches_tracked.add_(1)\n";
   code += fmt::format(R"(
-    y = torch.batch_norm(x, self.scale, self.shift, self.mean, self.var, {0},
-                         0.1, 1e-5, True)
+    y = torch.batch_norm(x, self.scale, self.shift, self.running_mean,
+                         self.running_var, {0}, 0.1, 1e-5, True)
     y = torch.dropout(y, 0.5, {0})
     return torch.scaled_dot_product_attention(y, y, y, None, {1})
 )",
@@ -153,7 +153,7 @@ TEST(MadeMode, OfATraceMadeInEvalFollowsTheRun) {
   EXPECT_EQ(FlagsIn(same), kNoneTrains);
   EXPECT_THAT(same.warnings, IsEmpty());
   const Trace other = RunLayers(traced, Mode::kTraining);
-  EXPECT_EQ(FlagsIn(other), (FlagsOfTrace{1, 1, 0.0, false}));
+  EXPECT_EQ(FlagsIn(other), (FlagsOfTrace{1, 1, 0.0, true}));
   EXPECT_THAT(other.warnings, Contains(HasSubstr("was traced in eval()")));
 }
 
