@@ -22,7 +22,7 @@ constexpr NameTable<3> kBounds = {"GPU-bound", "host-bound", "link-bound"};
 constexpr double kMsPerS = 1e3;
 constexpr double kMibPerGib = 1024;
 
-/// An interval is much narrower without this share of it.
+/// An upper end is much nearer without this share of its distance.
 constexpr double kMuchNarrower = 0.25;
 
 /// Inputs of a summary's first lines; more are counted.
@@ -45,22 +45,24 @@ bool HoldsTokens(const TensorType& type) {
   return is_integer && type.shape.size() == 2;
 }
 
-/// Whether the interval of memory would be much narrower if the environment
-/// were named.
-bool IsOpenContext(const Prediction& prediction) {
-  const Figure& memory = prediction[Target::kMemory];
-  return prediction.has_guessed_context && !memory.source.IsLearned() &&
-         2 * kGuessedContextMib >
-             kMuchNarrower * (memory.interval.hi - memory.interval.lo);
+/// Whether the upper end of memory would be much nearer if the environment were
+/// named.
+bool IsOpenContext(const Report& report) {
+  const Prediction& prediction = report.prediction;
+  const mig::Verdict& verdict = report.recommendation.whole_device;
+  return prediction.has_guessed_context &&
+         !prediction[Target::kMemory].source.IsLearned() &&
+         kGuessedContextMib >
+             kMuchNarrower * (verdict.needed_mib - verdict.total_mib);
 }
 
 std::string OutcomeText(const Report& report) {
   const mig::Verdict& verdict = report.recommendation.whole_device;
-  std::string text = fmt::format(
-      "{} of {} GiB (at most {}{})", GibText(verdict.total_mib),
-      GibText(static_cast<double>(verdict.usable_mib)),
-      GibText(verdict.needed_mib),
-      IsOpenContext(report.prediction) ? ", narrower with --environment" : "");
+  std::string text =
+      fmt::format("{} of {} GiB (at most {}{})", GibText(verdict.total_mib),
+                  GibText(static_cast<double>(verdict.usable_mib)),
+                  GibText(verdict.needed_mib),
+                  IsOpenContext(report) ? ", narrower with --environment" : "");
   if (verdict.host_share_mib > 0) {
     text += fmt::format("; the host keeps {} GiB of the pool",
                         GibText(static_cast<double>(verdict.host_share_mib)));

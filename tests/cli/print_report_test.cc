@@ -144,22 +144,6 @@ TEST(FormatReports, SaysWhatTheStepWaitsFor) {
   EXPECT_THAT(LineOf(table, "other.onnx"), HasSubstr(" gpu "));
 }
 
-TEST(FormatReports, SaysWhetherTheEnvironmentWouldNarrowMemory) {
-  Report report = ReportOf();
-  const auto is_open = [&report] {
-    return LineOf(InFull(report), "FITS").find("narrower with --environment") !=
-           std::string::npos;
-  };
-  EXPECT_TRUE(report.prediction.has_guessed_context);
-  EXPECT_TRUE(is_open());
-  // Far wider than the doubt about the context.
-  report.prediction[Target::kMemory].interval.hi += 10000;
-  EXPECT_FALSE(is_open());
-  report = ReportOf();
-  report.prediction.has_guessed_context = false;
-  EXPECT_FALSE(is_open());
-}
-
 TEST(FormatReports, SaysHowFarALearnedFigureReaches) {
   Report report = ReportOf();
   FigureSource& source = report.prediction.figures[1].source;
