@@ -10,8 +10,7 @@ compare_training_memory.py, compare_finetuning.py (whose answers --answers keeps
 if FOLDER has their exports, the eager steps of score_compiled_memory.py. A row's excess
 is what was measured beyond the estimate and the context's uncertainty, over the moving
 memory: what is reserved apart from parameters and buffers. Prints in Markdown, for
-inference, training, and training of a small part of the parameters or on several GPUs,
-by source: the rows; the shares above and below that the mode's other sources give,
+inference, training, training of adapters and training on several GPUs, by source: the rows; the shares above and below that the mode's other sources give,
 5 % beyond each, a source weighing as the square root of its rows; the percentage of its
 rows that they hold, and their median width; then the same by all sources, which
 src/memory/simulate_memory.cc has. --rows keeps what was collected in FILE, and reads it
@@ -45,7 +44,7 @@ import score_xmem
 
 CONTEXT_DOUBT_MIB = 80  # Of every environment in data/environments.json.
 BEYOND = 0.05  # Of the rows, beyond either end.
-INFERENCE, TRAINING, TUNING = "inference", "training", "fine-tuning"
+TRAINING, ADAPTERS, SHARED = "training", "training of adapters", "on several GPUs"
 FINETUNING = published.TABLES / "runs2026" / "train_memory_finetuning.csv.gz"
 
 
@@ -133,8 +132,8 @@ def tuned_rows(answers):
             figure = finetuning_runs.RESERVED
         if figure not in run.truth:
             continue
-        trains_all = run.method == "full" and run.gpus == 1
-        yield row_of(run.source, TRAINING if trains_all else TUNING,
+        regime = TRAINING if run.method == "full" else ADAPTERS
+        yield row_of(run.source, regime if run.gpus == 1 else SHARED,
                      run.truth[figure], compare_finetuning.predicted(run)[figure],
                      run.answer["memory"], figure == finetuning_runs.PROCESS)
 
@@ -202,6 +201,8 @@ def print_regime(regime, groups):
     of_all = shares_of(groups.values())
     for source, rows in sorted(groups.items()):
         others = [members for name, members in groups.items() if name != source]
+        if not others:
+            break
         shares = shares_of(others)
         print(f"| {source} | {len(rows)} | {shares[0]:.2f} | {shares[1]:.2f} | "
               f"{held_cells(rows, shares)} | {held_cells(rows, of_all)} |")

@@ -43,10 +43,12 @@ struct MovingShares {
 };
 constexpr MovingShares kInference = {0.25, 0.05};
 constexpr MovingShares kTraining = {0.10, 0.08};
-/// A small part of the parameters, or on several GPUs: loops of fine-tuning
-/// keep more than the graph shows, some of it only for a moment.
-constexpr MovingShares kFineTuning = {0.30, 0.17};
+constexpr MovingShares kAdapters = {0.21, 0.18};
 /// @}
+
+/// On several GPUs. Only one source has such processes, which hold more than
+/// the graph shows, some of it only for a moment: rounded, not fitted.
+constexpr MovingShares kShared = {0.30, 0.12};
 
 /// Of an engine of TensorRT. It holds its weights and one block for its
 /// activations, planned when it was built (ICudaEngine::getDeviceMemorySizeV2);
@@ -233,8 +235,8 @@ MovingShares SharesOf(const PassSequence& passes, bool on_several_gpus) {
         return pass.graph->info().mode == Mode::kTraining;
       });
   if (training == passes.list.end()) return kInference;
-  return on_several_gpus || TrainsSmallPart(*training->graph) ? kFineTuning
-                                                              : kTraining;
+  if (on_several_gpus) return kShared;
+  return TrainsSmallPart(*training->graph) ? kAdapters : kTraining;
 }
 
 void SetTotal(const PassSequence& passes, const MemoryOptions& options,
