@@ -8,7 +8,7 @@ For each regime, in Markdown: rows and sources, the median and mean absolute err
 percent, the share of rows that the printed interval holds, and its median width (upper
 over lower end). Times and energies are those of scripts/lib/interval_rows.py; memory is
 what strangers reported (score_field_reports.py), the process of a training step of
-image networks (compare_training_memory.py's table) and fine-tuning of language models
+every seventh image network (compare_training_memory.py) and fine-tuning of language models
 (compare_finetuning.py, whose answers --answers keeps). An interval of nvidia-smi's
 figure is judged alone, for allocated memory has none. Needs torch.
 """
