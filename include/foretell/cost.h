@@ -48,10 +48,13 @@ enum class WorkKind : std::uint8_t {
   kConvolution,  ///< Of images and sequences, dense or depthwise.
   /// Transposed, dilated, in groups of several channels, or of volumes.
   kUnusualConvolution,
+  /// In groups of several channels, and transposed or of volumes.
+  kRareConvolution,
 };
-inline constexpr std::size_t kNumWorkKinds = 4;
+inline constexpr std::size_t kNumWorkKinds = 5;
 
-/// As in files: `moving`, `product`, `convolution`, `unusual_convolution`.
+/// As in files: `moving`, `product`, `convolution`, `unusual_convolution`,
+/// `rare_convolution`.
 std::string_view WorkKindName(WorkKind kind);
 
 /// A kernel of a node that launches several, on the CPU's timeline.

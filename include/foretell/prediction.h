@@ -71,6 +71,9 @@ struct Prediction {
   /// Whether `host` is what a GPU of its generation is expected to have, and
   /// neither named nor fitted.
   bool has_default_host = false;
+  /// Whether `context` is the catalogue's default, and neither named nor
+  /// fitted.
+  bool has_guessed_context = false;
   std::int64_t gpus = 1;  ///< GPUs that share the step, by its exchanges.
 
   std::array<Figure, kNumTargets> figures;  ///< In the order of Target.

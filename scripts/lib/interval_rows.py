@@ -27,6 +27,7 @@ import foretell  # noqa: E402
 import host_factor  # noqa: E402
 import kind_graphs  # noqa: E402
 import kernelbench  # noqa: E402
+import latency_labels  # noqa: E402
 import make_label_set  # noqa: E402
 import published  # noqa: E402
 import score_a100  # noqa: E402
@@ -42,7 +43,8 @@ CHUNK = 40
 TIMM_DEVICES = {"RTX-3090": "rtx-3090", "RTX-4090": "rtx-4090", "RTX-5090": "rtx-5090",
                 "RTX-PRO-6000-MaxQ": "rtx-pro-6000-maxq"}
 ANALYTIC = ("--method", "analytic")
-WORK = ("moving", "product", "convolution", "unusual_convolution")  # Of src/cost.
+# Of src/cost.
+WORK = ("moving", "product", "convolution", "unusual_convolution", "rare_convolution")
 # As src/answer/interval_width.cc divides operators: some by their length.
 LONG_US = 1000
 SHORT = "short "
@@ -251,17 +253,27 @@ def field_rows(options):
                           precision, row["value"], result)
 
 
+def has_half_norms(row, path):
+    """Whether timm's benchmark.py ran norms of the network in 16 bits, which no flag
+    of predict says; ONNX writes a group norm as one of instances."""
+    (row,) = make_label_set.with_norm_types([row])
+    return row["layer_norm"] == "half" or (
+        row["group_norm"] == "half" and b"InstanceNormalization" in path.read_bytes())
+
+
 def timm_rows(options):
-    """Inference under autocast."""
+    """Inference under autocast of the networks as they were exported."""
     with published.unpacked(published.ONNX_NETWORKS) as folder:
         rows = make_label_set.without_other_networks(published.THROUGHPUT,
                                                      published.truth(folder))
+        sizes = latency_labels.edges(folder)
         rows = [row for row in rows if row["mode"] == "inference" and
-                row["memory_format"] == "nchw"]
+                row["memory_format"] == "nchw" and
+                sizes.get(row["model"]) == int(row["img_size"])]
         for row in rows[::options.every]:
             path, device = folder / f"{row['model']}.onnx", TIMM_DEVICES[row["device"]]
             version = re.search(r"\d+\.\d+", row["framework"])[0]
-            if not path.exists():
+            if not path.exists() or has_half_norms(row, path):
                 continue
             try:
                 (result,) = foretell.run_json(
@@ -282,7 +294,7 @@ def options(doc):
     """Those of a script that takes these rows; `doc` is its own description."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--rows", type=pathlib.Path)
-    parser.add_argument("--every", type=int, default=60)
+    parser.add_argument("--every", type=int, default=15)
     parser.add_argument("--networks", type=pathlib.Path)
     parser.add_argument("--answers", type=pathlib.Path)
     found = parser.parse_args()

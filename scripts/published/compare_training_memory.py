@@ -84,6 +84,11 @@ def predict(paths, shape, batches, options):
             for r in document["results"]}
 
 
+def sampled(labels, every):
+    """Options for every so-manieth network of those labels."""
+    return Options(networks=",".join(sorted({model for model, _ in labels})[::every]))
+
+
 def percentile(values, share):
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 

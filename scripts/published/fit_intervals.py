@@ -4,14 +4,15 @@
     scripts/published/fit_intervals.py [--rows FILE] [--every N] [--networks FOLDER]
 
 Takes the published runs of scripts/lib/interval_rows.py with their analytic
-predictions: of timm's throughput every N-th row (default 60), of strangers' reports
-those that need an export only if FOLDER has it. Prints in Markdown, for each regime,
-rows and sources; the median and mean absolute error in percent; the factors below and
-above a prediction that src/answer/interval_width.cc has; the percentage of rows that the
-factors fitted to the other sources hold, and their median width (upper over lower end).
-A factor is a quantile in which a source weighs as the square root of its rows; of the
-quantiles the table takes those of the smallest width that hold 88 % of the sources left
-out, and 5 % at either end if none do. What one operator adds, in proportion to the
+predictions: of timm's throughput every N-th row (default 15) whose image size and norms
+`predict` can be asked for, of strangers' reports those that need an export only if FOLDER
+has it. Prints in Markdown, for each regime, rows and sources; the median and mean absolute
+error in percent; the factors below and above a prediction that src/answer/interval_width.cc
+has; the percentage of rows that the factors fitted to the other sources hold, and their
+median width (upper over lower end). A factor is a quantile in which a source weighs as the
+square root of its rows; of the quantiles the table takes those of the smallest width that
+hold 88 % of the sources left out, both of all rows and where a source weighs as in the
+quantile, and 5 % at either end if none do. What one operator adds, in proportion to the
 square root of the sum of the operators' squared shares of GPU time, is fitted by what
 work it does and, except for convolutions, whether it takes a millisecond, to problems
 of few operators: KernelBench's, and operators at extents drawn at random; the spread of
@@ -155,12 +156,9 @@ def is_network(row):
 
 
 def networks():
-    inference = "network, inference, "
     return [
-        Network(inference + "32 bits", lambda row: is_network(row) and
-                row.mode == "inference" and row.precision not in interval_rows.HALF),
-        Network(inference + "16 bits", lambda row: is_network(row) and
-                row.mode == "inference" and row.precision in interval_rows.HALF),
+        Network("network, inference", lambda row: is_network(row) and
+                row.mode == "inference"),
         Network("network, training", lambda row: is_network(row) and
                 row.mode == "training"),
         Network("energy", lambda row: row.quantity == "energy")]
@@ -191,16 +189,21 @@ def fitted(needed, beyond):
 
 
 def left_out(regime, groups, needed, beyond):
-    """Of every row whether the factors of other sources hold it, and their width."""
-    held, widths = [], []
+    """The share of rows that the factors of other sources hold, where a source weighs
+    as in the quantiles; the plain share; and the factors' median width."""
+    held, widths = {}, []
     for source, members in groups.items():
         others = fitted([logs for other, logs in needed.items() if other != source],
                         beyond)
-        for row in members:
-            below, above = regime.logs(row, others)
-            held.append(-below <= row.residual <= above)
-            widths.append(math.exp(below + above))
-    return statistics.fmean(held), statistics.median(widths)
+        ends = [regime.logs(row, others) for row in members]
+        held[source] = [-below <= row.residual <= above
+                        for row, (below, above) in zip(members, ends)]
+        widths += [math.exp(below + above) for below, above in ends]
+    weights = {source: len(members) ** 0.5 for source, members in held.items()}
+    weighed = sum(weights[source] * statistics.fmean(members)
+                  for source, members in held.items()) / sum(weights.values())
+    plain = statistics.fmean(itertools.chain.from_iterable(held.values()))
+    return weighed, plain, statistics.median(widths)
 
 
 def print_regime(regime, rows):
@@ -211,9 +214,9 @@ def print_regime(regime, rows):
               for source, members in groups.items()}
     outcomes = {beyond: left_out(regime, groups, needed, beyond)
                 for beyond in regime.shares}
-    enough = [one for one, (held, _) in outcomes.items() if held >= COVERAGE]
-    beyond = min(enough, key=lambda one: outcomes[one][1], default=(0.05, 0.05))
-    held, width = outcomes[beyond]
+    enough = [one for one, (*held, _) in outcomes.items() if min(held) >= COVERAGE]
+    beyond = min(enough, key=lambda one: outcomes[one][-1], default=(0.05, 0.05))
+    _, held, width = outcomes[beyond]
     factors = fitted(needed.values(), beyond)
     members = [row for group in groups.values() for row in group]
     print(f"| {regime.title} | {len(members)} | {len(groups)} | {errors_of(members)} | "

@@ -8,7 +8,7 @@ For each regime, in Markdown: rows and sources, the median and mean absolute err
 percent, the share of rows that the printed interval holds, and its median width (upper
 over lower end). Times and energies are those of scripts/lib/interval_rows.py; memory is
 what strangers reported (score_field_reports.py), the process of a training step of
-image networks (compare_training_memory.py's table) and fine-tuning of language models
+every seventh image network (compare_training_memory.py) and fine-tuning of language models
 (compare_finetuning.py, whose answers --answers keeps). An interval of nvidia-smi's
 figure is judged alone, for allocated memory has none. Needs torch.
 """
@@ -27,6 +27,7 @@ import interval_rows  # noqa: E402
 import published  # noqa: E402
 import score_field_reports  # noqa: E402
 
+EVERY_NETWORK = 7
 GPU_BOUND_MS = 1  # Of KernelBench: what one operator does to the GPU.
 FINETUNING = published.SHARED / "data" / "runs2026" / "train_memory_finetuning.csv.gz"
 
@@ -96,12 +97,12 @@ def finetuned(options):
 
 
 def trained(_):
-    """Memory of training steps of image networks."""
+    """Memory of training steps of every seventh image network."""
     published.need(published.TRAINING_TRACES, published.TRAINING_MEMORY)
     batches = [8, 64]
     labels = compare_training_memory.read_labels(batches)
-    results = compare_training_memory.predict_all(batches,
-                                                  compare_training_memory.Options())
+    results = compare_training_memory.predict_all(
+        batches, compare_training_memory.sampled(labels, EVERY_NETWORK))
     for key, truth in labels.items():
         if key in results:
             memory = results[key]["memory"]

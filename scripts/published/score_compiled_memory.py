@@ -84,13 +84,17 @@ def truth_of(row):
             else left + 4 * row["parameters"]}
 
 
+def path_of(case, folder):
+    """Where the exported network of `case` is."""
+    key = json.dumps([case[name] for name in FIELDS], sort_keys=True)
+    return folder / f"{case['model']}-{hashlib.sha1(key.encode()).hexdigest()[:12]}.pt2"
+
+
 def file_of(case, folder):
     """The exported network of `case`, made where it is absent."""
-    key = json.dumps([case[name] for name in FIELDS], sort_keys=True)
-    name = f"{case['model']}-{hashlib.sha1(key.encode()).hexdigest()[:12]}"
-    path = folder / f"{name}.pt2"
+    path = path_of(case, folder)
     if not path.exists():
-        write(case, folder, name)
+        write(case, folder, path.stem)
     return path
 
 

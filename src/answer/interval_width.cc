@@ -14,10 +14,9 @@ namespace {
 /// scripts/published/fit_intervals.py prints them; docs/accuracy.md has its
 /// table.
 /// @{
-constexpr WidthFactors kInference = {1.16, 1.21};
-constexpr WidthFactors kInference16Bits = {1.32, 1.53};
-constexpr WidthFactors kTraining = {1.10, 1.27};
-constexpr WidthFactors kEnergy = {1.09, 1.32};
+constexpr WidthFactors kInference = {1.16, 1.25};
+constexpr WidthFactors kTraining = {1.09, 1.23};
+constexpr WidthFactors kEnergy = {1.13, 1.27};
 /// Of an engine of TensorRT: holds 90 % of published rows of devices left out,
 /// as scripts/published/fit_tensorrt.py prints them.
 constexpr WidthFactors kEngine = {1.40, 1.84};
@@ -32,32 +31,28 @@ struct OperatorWidths {
 };
 constexpr double kUsPerMs = 1e3;
 constexpr double kLongUs = kUsPerMs;
-constexpr WidthFactors kConvolution = {2.58, 2.19};
-constexpr WidthFactors kUnusualConvolution = {1.88, 3.07};
+constexpr WidthFactors kConvolution = {2.58, 2.16};
+constexpr WidthFactors kUnusualConvolution = {1.56, 2.81};
+constexpr WidthFactors kRareConvolution = {1.63, 16.1};
 
 /// In the order of WorkKind.
 constexpr std::array<OperatorWidths, kNumWorkKinds> kOneOperator = {{
-    {.shorter = {2.57, 1.92}, .longer = {1.30, 1.27}},
-    {.shorter = {1.59, 1.79}, .longer = {1.21, 1.18}},
+    {.shorter = {2.57, 1.89}, .longer = {1.39, 1.22}},
+    {.shorter = {1.59, 2.27}, .longer = {1.31, 1.12}},
     {.shorter = kConvolution, .longer = kConvolution},
     {.shorter = kUnusualConvolution, .longer = kUnusualConvolution},
+    {.shorter = kRareConvolution, .longer = kRareConvolution},
 }};
 
 /// Several GPUs: a prior, to which nothing was fitted.
 constexpr WidthFactors kShared = {2, 2};
-
-bool Has16Bits(const Run& run) {
-  return run.autocast || run.precision == Precision::kFp16 ||
-         run.precision == Precision::kBf16;
-}
 
 const WidthFactors& NetworkFactors(const Prediction& prediction,
                                    Target target) {
   if (prediction.gpus > 1) return kShared;
   if (prediction.run.runtime.runtime == Runtime::kTensorRt) return kEngine;
   if (target == Target::kEnergy) return kEnergy;
-  if (prediction.run.mode == Mode::kTraining) return kTraining;
-  return Has16Bits(prediction.run) ? kInference16Bits : kInference;
+  return prediction.run.mode == Mode::kTraining ? kTraining : kInference;
 }
 
 /// What the operators' own errors add to the time of all kernels. Errors of

@@ -11,6 +11,7 @@
 #include "foretell/predictor.h"
 #include "src/answer/caveats.h"
 #include "src/answer/follow_power_limit.h"
+#include "src/answer/guessed_context.h"
 #include "src/answer/interval_width.h"
 #include "src/answer/learned_figures.h"
 #include "src/answer/least_figures.h"
@@ -50,6 +51,12 @@ Figure AnalyticFigure(double value, const WidthFactors& factors, double fast,
                        value * JointFactor(factors.above, slow / value)}};
 }
 
+ContextModel GuessedContext(const DeviceCatalog& catalog) {
+  ContextModel context = catalog.DefaultContext();
+  context.context_uncertainty_mib += kGuessedContextMib;
+  return context;
+}
+
 void RefuseBadHost(const HostSpec& host) {
   if (host.factor > 0 && host.spread >= 1) return;
   throw Error(ErrorCode::kInvalidArgument,
@@ -86,7 +93,7 @@ Predictor::Predictor(DeviceSpec device, const Run& run,
   const DeviceCatalog& catalog = options_.catalog == nullptr
                                      ? DeviceCatalog::BuiltIn()
                                      : *options_.catalog;
-  context_ = options_.context ? *options_.context : catalog.DefaultContext();
+  context_ = options_.context ? *options_.context : GuessedContext(catalog);
   options_.catalog = nullptr;
   options_.cost.run = run_;
   HostSpec host = options_.host.value_or(host::DefaultHost(device_, run_));
@@ -207,6 +214,7 @@ Predictor::AnalyticAnswer Predictor::AnswerAnalytically(
           .run = RunOf(graph.info(), run_),
           .host = host_,
           .has_default_host = host_ == host::DefaultHost(device_, run_),
+          .has_guessed_context = !options_.context && !options_.correction,
           .gpus = GpusOf(GroupsOf(graph))}};
   Prediction& prediction = answer.prediction;
   PutSimulatedMemory(graph, prediction);

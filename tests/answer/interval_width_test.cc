@@ -97,16 +97,6 @@ TEST(IntervalWidth, IsThatOfNetworksWhereNothingRuns) {
   EXPECT_NEAR(none.above, many.above, 1e-3);
 }
 
-TEST(IntervalWidth, IsWiderIn16Bits) {
-  const auto width = [](const foretell::Run& run) {
-    return Width(ModelFactors(WithTimes(kManyEqual, run), Target::kLatency));
-  };
-  const double half = width({.precision = Precision::kFp16});
-  EXPECT_GT(half, width({}));
-  EXPECT_DOUBLE_EQ(width({.precision = Precision::kBf16}), half);
-  EXPECT_DOUBLE_EQ(width({.autocast = true}), half);
-}
-
 TEST(IntervalWidth, IsWiderOnSeveralGpus) {
   Prediction shared = WithTimes(kManyEqual);
   shared.gpus = 8;

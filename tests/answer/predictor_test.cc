@@ -8,6 +8,7 @@
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "src/answer/guessed_context.h"
 #include "src/answer/interval_width.h"
 #include "src/answer/prior_figures.h"
 #include "src/core/statistics.h"
@@ -47,6 +48,23 @@ const char* const kNetwork = R"(graph "network" batch=8
 %d = linear(%c, weight f32[1000,64]) : f32[8,1000]
 output %d
 )";
+
+TEST(Predictor, DoubtsAContextThatIsNotNamedMore) {
+  const auto predict = [](const PredictorOptions& options) {
+    return Predictor::Analytic(PlainA100(), {.host = Host::kCpp}, options)
+        .Predict(ParseGraph(kNetwork));
+  };
+  const Prediction guessed = predict({});
+  const Prediction named =
+      predict({.context = DeviceCatalog::BuiltIn().DefaultContext()});
+  EXPECT_TRUE(guessed.has_guessed_context);
+  EXPECT_FALSE(named.has_guessed_context);
+  const Figure& wide = guessed[Target::kMemory];
+  const Figure& narrow = named[Target::kMemory];
+  EXPECT_EQ(wide.value, narrow.value);
+  EXPECT_NEAR(wide.interval.hi - narrow.interval.hi, kGuessedContextMib, 1e-6);
+  EXPECT_LT(wide.interval.lo, narrow.interval.lo);
+}
 
 TEST(Predictor, RefusesProductsOfEightBitsBeforeAda) {
   const char* const text = R"(graph "network" batch=8

@@ -26,7 +26,7 @@ constexpr Shipped kShipped[] = {
     {"latency-autocast.safetensors", 0xa95d1fc47b5264fc},
     {"memory-training.safetensors", 0x52098cee009a94c9},
     {"pmgns/inference-autocast.safetensors", 0x56dcd8d6e8a05efc},
-    {"pmgns/inference.safetensors", 0xe621b7b8738cff4b},
+    {"pmgns/inference.safetensors", 0x4488223444dc39ab},
     {"pmgns/training-memory.safetensors", 0x52ff91f006877ade},
     {"pmgns/training.safetensors", 0x8941a2bcb3d7eae7},
 };

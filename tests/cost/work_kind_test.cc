@@ -43,12 +43,24 @@ TEST(WorkKind, TellsUnusualConvolutionsFromOthers) {
                    "f32[32,32,3,3,3]) {stride=[1,1,1]} : "
                    "f32[2,32,8,8,8]\n"),
             WorkKind::kUnusualConvolution);
+  EXPECT_EQ(WorkOf("%y = conv3d(input f32[2,32,10,10,10], weight "
+                   "f32[32,8,3,3,3]) {stride=[1,1,1], groups=4} : "
+                   "f32[2,32,8,8,8]\n"),
+            WorkKind::kRareConvolution);
+  EXPECT_EQ(WorkOf("%y = conv3d(input f32[2,32,10,10,10], weight "
+                   "f32[32,1,3,3,3]) {stride=[1,1,1], groups=32} : "
+                   "f32[2,32,8,8,8]\n"),
+            WorkKind::kUnusualConvolution);
 }
 
 TEST(WorkKind, CallsTranspositionsUnusual) {
   EXPECT_EQ(WorkOf("%y = conv_transpose2d(input f32[4,32,28,28], weight "
                    "f32[32,32,3,3]) {stride=[1,1]} : f32[4,32,30,30]\n"),
             WorkKind::kUnusualConvolution);
+  EXPECT_EQ(WorkOf("%y = conv_transpose2d(input f32[4,32,28,28], weight "
+                   "f32[32,8,3,3]) {stride=[1,1], groups=4} : "
+                   "f32[4,32,30,30]\n"),
+            WorkKind::kRareConvolution);
 }
 
 }  // namespace

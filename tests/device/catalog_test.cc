@@ -230,7 +230,7 @@ TEST(DeviceCatalog, HasTodaysEnvironmentAsDefault) {
   EXPECT_EQ(catalog.DefaultContext().name, "cuda13");
   const DeviceSpec& a100 = catalog.FindDevice("a100");
   EXPECT_EQ(catalog.DefaultContext().ContextMib(a100), 550);
-  EXPECT_EQ(catalog.DefaultContext().context_uncertainty_mib, 150);
+  EXPECT_EQ(catalog.DefaultContext().context_uncertainty_mib, 80);
   EXPECT_EQ(catalog.FindContext("CUDA11.6-eager").ContextMib(a100), 1750);
 }
 
