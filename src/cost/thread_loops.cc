@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "src/cost/adaptive_pool.h"
 #include "src/core/units.h"
 #include "src/cost/roofline.h"
 #include "src/kernels/reduce_config.h"
@@ -32,7 +33,7 @@ constexpr ThreadCycles kAveragePool = {2.5, 0.08};
 constexpr ThreadCycles kAveragePoolChannelsLast = {5.2, 0.25};
 /// max_pool_forward_nchw and max_pool_forward_nhwc.
 constexpr ThreadCycles kMaxPool = {2.15, 0.215};
-/// Poolings of volumes and adaptive ones.
+/// Poolings of volumes.
 constexpr ThreadCycles kBlockPool = {3.75, 0.17};
 /// Per element of an element-wise kernel that computes addresses
 /// (OffsetCalculator); of one that reads across memory.
@@ -64,6 +65,7 @@ double StepsOf(const Kernel& kernel) {
 }
 
 double PoolUs(const Kernel& kernel, const Machine& machine) {
+  if (IsAdaptivePool(kernel)) return AdaptivePoolUs(kernel, machine);
   const bool is_average = kernel.kernel_class == KernelClass::kAveragePool;
   const ThreadCycles& cycles = kernel.variant         ? kBlockPool
                                : !is_average          ? kMaxPool
