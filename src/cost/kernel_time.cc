@@ -11,6 +11,7 @@
 #include "src/cost/gemm.h"
 #include "src/cost/gradient_time.h"
 #include "src/cost/native_depthwise.h"
+#include "src/cost/padded.h"
 #include "src/cost/padded_convolution.h"
 #include "src/cost/roofline.h"
 #include "src/cost/row_passes.h"
@@ -145,6 +146,14 @@ double LoadsPerElement(const Kernel& kernel) {
   return Real(element) / Real(bytes % kPieceBytes == 0 ? kPieceBytes : element);
 }
 
+/// Elements of a sum.
+double SummedElements(const Kernel& kernel, const Machine& machine) {
+  constexpr double kStepChannels = 32;
+  if (!HasChannelSteps(kernel, machine)) return Real(kernel.k);
+  const double summed = SummedChannels(kernel);
+  return Real(kernel.k) / summed * PaddedTo(summed, kStepChannels);
+}
+
 GemmShape ShapeOf(const Kernel& kernel, const Machine& machine) {
   const double positions = Real(kernel.positions);
   const bool is_weights = kernel.pass == ProductPass::kWeightGradient;
@@ -155,7 +164,7 @@ GemmShape ShapeOf(const Kernel& kernel, const Machine& machine) {
   return {.batch = Real(kernel.batch),
           .m = Real(kernel.m),
           .n = Real(kernel.n),
-          .k = Real(kernel.k),
+          .k = SummedElements(kernel, machine),
           .divides = is_weights && machine.HasTf32Units()};
 }
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <iterator>
 
-#include "src/cost/adaptive_pool.h"
 #include "src/core/units.h"
+#include "src/cost/adaptive_pool.h"
 #include "src/cost/roofline.h"
 #include "src/kernels/reduce_config.h"
 
@@ -33,7 +33,8 @@ constexpr ThreadCycles kAveragePool = {2.5, 0.08};
 constexpr ThreadCycles kAveragePoolChannelsLast = {5.2, 0.25};
 /// max_pool_forward_nchw and max_pool_forward_nhwc.
 constexpr ThreadCycles kMaxPool = {2.15, 0.215};
-/// Poolings of volumes.
+/// Poolings of volumes; KernelBench's on an A100 take as many with half as many
+/// FP32 lanes.
 constexpr ThreadCycles kBlockPool = {3.75, 0.17};
 /// Per element of an element-wise kernel that computes addresses
 /// (OffsetCalculator); of one that reads across memory.
@@ -71,6 +72,11 @@ double PoolUs(const Kernel& kernel, const Machine& machine) {
                                : !is_average          ? kMaxPool
                                : kernel.channels_last ? kAveragePoolChannelsLast
                                                       : kAveragePool;
+  if (kernel.variant) {
+    return Real(kernel.rows) *
+           (cycles.start + Real(kernel.row_elements) * cycles.element) /
+           (machine.CyclesPerUs() * machine.sms);
+  }
   return ThreadsUs(Real(kernel.rows), Real(kernel.row_elements), cycles,
                    machine);
 }
@@ -369,7 +375,7 @@ double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us) {
 }
 
 double DirectLoopUs(const Kernel& kernel, const Machine& machine) {
-  constexpr double kMacCycles = 0.25;
+  constexpr double kMacCycles = 0.18, kHopperMacCycles = 0.25;
   const bool is_strided =
       kernel.kernel_class == KernelClass::kTransposedConvolution &&
       kernel.groups > 1 && kernel.stride > 1 &&
@@ -381,8 +387,10 @@ double DirectLoopUs(const Kernel& kernel, const Machine& machine) {
       kernel.torch < kNewCudnn;
   const bool is_direct = (is_strided || is_pointwise) &&
                          kernel.element_bytes_in > kHalfElementBytes;
-  return is_direct ? ThreadsUs(Real(kernel.macs), 0, {kMacCycles, 0}, machine)
-                   : 0;
+  if (!is_direct) return 0;
+  const double each =
+      machine.HasNewerTensorCores() ? kHopperMacCycles : kMacCycles;
+  return ThreadsUs(Real(kernel.macs), 0, {each, 0}, machine);
 }
 
 }  // namespace foretell::cost

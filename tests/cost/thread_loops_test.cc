@@ -49,7 +49,7 @@ TEST_F(ThreadLoops, OfAVolumeFillBlocksOf32By8Results) {
               "4,8,32,64,64", to);
   };
   EXPECT_DOUBLE_EQ(CyclesOf(pool("4,8,16,32,32")),
-                   4 * 8 * 16 * 32 * 32 * (3.75 + 8 * 0.34) / 100);
+                   4 * 8 * 16 * 32 * 32 * (3.75 + 8 * 0.17) / 100);
   EXPECT_DOUBLE_EQ(LoopOf(pool("4,8,16,32,32")), LoopOf(pool("4,8,16,25,31")));
 }
 
@@ -235,7 +235,7 @@ TEST_F(ThreadLoops, OfPointwiseGroupsMultiplyDirectlyBeforeCudnn9) {
   };
   constexpr TorchVersion kOld = {.major = 2, .minor = 5};
   EXPECT_DOUBLE_EQ(direct_us(kOld, "f32") * kCyclesPerUs,
-                   8 * 64 * 256 * 16 * 0.25 / 100);
+                   8 * 64 * 256 * 16 * 0.18 / 100);
   EXPECT_EQ(direct_us(kOld, "f16"), 0);
   EXPECT_EQ(direct_us({.major = 2, .minor = 11}, "f32"), 0);
 }
