@@ -13,7 +13,7 @@
 //
 // Cycles and latencies are fitted to an H100's operators (kinds.jsonl.gz,
 // drawn.jsonl.gz). Averages of channels-last images have a kernel that keeps
-// sums of many channels in shared memory: 1.8 cycles for each element of each
+// sums of many channels in shared memory: 1.9 cycles for each element of each
 // window.
 
 namespace foretell::cost {
@@ -21,17 +21,17 @@ namespace {
 
 constexpr double kWarp = 32;
 constexpr double kBlockThreads = 256;
-constexpr double kChannelsLastCycles = 1.8;
+constexpr double kChannelsLastCycles = 1.9;
 
 struct WindowCycles {
   double warp;     ///< Of a multiprocessor, for an element of a warp's windows.
   double latency;  ///< Until a thread has the next element.
 };
 
-constexpr WindowCycles kAverage = {6, 55};
-constexpr WindowCycles kAverageOfVolumes = {8.2, 90};
-constexpr WindowCycles kMaximum = {6.5, 150};
-constexpr WindowCycles kMaximumOfVolumes = {11, 150};
+constexpr WindowCycles kAverage = {6.2, 60};
+constexpr WindowCycles kAverageOfVolumes = {9, 100};
+constexpr WindowCycles kMaximum = {7.2, 165};
+constexpr WindowCycles kMaximumOfVolumes = {12.4, 165};
 
 const WindowCycles& CyclesOf(const Kernel& kernel) {
   const bool is_average = kernel.kernel_class == KernelClass::kAveragePool;

@@ -64,10 +64,10 @@ struct GroupTile {
   double cycles;
   double waiting_blocks;
 };
-constexpr GroupTile kImplicitTile = {32, 32, 41, 4};
-constexpr GroupTile kLargeImplicitTile = {64, 128, 130, 4};
-constexpr GroupTile kIndexedTile = {32, 32, 36, 1};
-constexpr GroupTile kGradientTile = {32, 32, 24, 1};
+constexpr GroupTile kImplicitTile = {32, 32, 46, 4};
+constexpr GroupTile kLargeImplicitTile = {64, 128, 146, 4};
+constexpr GroupTile kIndexedTile = {32, 32, 41, 1};
+constexpr GroupTile kGradientTile = {32, 32, 27, 1};
 /// Channels that an implicit product of f32 sums over at most, and elements of
 /// a sum of 16 bits from which tiles are large.
 constexpr double kFewImplicitChannels = 4;

@@ -37,7 +37,7 @@ constexpr double kEngineWeightCycles = 0.026;
 constexpr double kManyImages = 16;
 /// The same of images, whose product is padded as a whole, and for loading an
 /// element of the image, which all elements of the window share.
-constexpr double kImageWeightCycles = 0.0205, kImageLoadCycles = 0.0245;
+constexpr double kImageWeightCycles = 0.023, kImageLoadCycles = 0.0276;
 
 double EngineWeightCycles(const Kernel& kernel, double taps, double sms) {
   return Real(kernel.batch) * Real(kernel.k) * taps *

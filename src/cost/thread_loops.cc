@@ -185,14 +185,31 @@ double StatisticsUs(const Kernel& kernel, const Machine& machine,
          kOtherPasses * traffic_us;
 }
 
+/// Of a batch norm whose statistics are known by now. Hopper's are fitted to
+/// those of stock networks on an H100 (operators_fp32.csv.gz and
+/// operators_bf16.csv.gz in datasets/labels), and hold in training only in 16
+/// bits, where the statistics have a kernel of their own.
+double PlaneElementCycles(const Kernel& kernel, const Machine& machine) {
+  constexpr double kCycles = 0.6, kHopperCycles = 0.88,
+                   kHopperHalfCycles = 0.62, kHopperSmallCycles = 0.84,
+                   kSmallPlane = 64 * 64;
+  if (!machine.HasNewerTensorCores()) return kCycles;
+  if (kernel.element_bytes_out != kHalfElementBytes) {
+    return kernel.variant ? kCycles : kHopperCycles;
+  }
+  return Real(kernel.inner_extent) <= kSmallPlane ? kHopperSmallCycles
+                                                  : kHopperHalfCycles;
+}
+
 /// Batch norm with known statistics: a block per plane of the image, at least
 /// 64 threads (batch_norm_transform_input_kernel).
 double PlanesUs(const Kernel& kernel, const Machine& machine) {
-  constexpr double kLeastCycles = 150, kElementCycles = 0.6;
+  constexpr double kLeastCycles = 150;
   if (kernel.channels_last) return 0;
   const double elements = Real(kernel.bytes_out / kernel.element_bytes_out);
   const double plane = Real(kernel.inner_extent);
-  return elements / plane * std::max(kLeastCycles, plane * kElementCycles) /
+  const double cycles = plane * PlaneElementCycles(kernel, machine);
+  return elements / plane * std::max(kLeastCycles, cycles) /
          (machine.CyclesPerUs() * machine.sms);
 }
 

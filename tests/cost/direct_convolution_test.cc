@@ -92,15 +92,15 @@ TEST_F(DirectConvolution, OfLargeWindowsTakesGroupAfterGroup) {
   };
   // Two groups of sums of 1,000; 32 x 2 tiles of 32 x 32 on 100 SMs, and as
   // much again before the first; of 16 bits 16 tiles of 64 x 128.
-  EXPECT_DOUBLE_EQ(CyclesOf(kernel("f32")), 2 * 1000 * 36.0 * (64 + 100));
-  EXPECT_DOUBLE_EQ(CyclesOf(kernel("f16")), 2 * 1000 * 130.0 * (16 + 400));
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel("f32")), 2 * 1000 * 41.0 * (64 + 100));
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel("f16")), 2 * 1000 * 146.0 * (16 + 400));
 }
 
 TEST_F(DirectConvolution, OfImagesInFewGroupsHasTilesForTheirGradients) {
   Kernel kernel = Transposed("f32", 20, 1);
   kernel.volume = false;
   ASSERT_TRUE(HasGroupTiles(kernel));
-  EXPECT_DOUBLE_EQ(CyclesOf(kernel), 2 * 8 * 20 * 24.0 * (3125 + 100));
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel), 2 * 8 * 20 * 27.0 * (3125 + 100));
   kernel.groups = 5;
   EXPECT_EQ(CyclesOf(kernel), 0);
 }

@@ -51,7 +51,7 @@ TEST_F(FloatWeightGradient, OfImagesIsPaddedAsAWhole) {
   kernel.volume = false;
   EXPECT_TRUE(HasFloatWeightKernels(kernel, machine_));
   EXPECT_DOUBLE_EQ(CyclesOf(kernel),
-                   64 * 96 * (0.0205 + 0.0245 / 27) / 100 * 1e6);
+                   64 * 96 * (0.023 + 0.0276 / 27) / 100 * 1e6);
   kernel.groups = 2;
   EXPECT_FALSE(HasFloatWeightKernels(kernel, machine_));
 }

@@ -223,6 +223,24 @@ TEST_F(ThreadLoops, OfABagCountTheRowsThatItSums) {
   EXPECT_EQ(kernel.bytes_weight, 96 * 64 * 4);
 }
 
+TEST_F(ThreadLoops, OfAPlaneOfABatchNormTakeLongerOnHopper) {
+  const auto cycles = [](const std::string& type, const std::string& extents) {
+    const std::string image = type + "[8,64," + extents + "]";
+    return LoopUs(KernelsOf("%x = input " + image +
+                            "\n%y = batch_norm(%x, weight f32[64], weight "
+                            "f32[64], buffer f32[64], buffer f32[64]) "
+                            "{training=false} : " +
+                            image + "\n")
+                      .at(0),
+                  MakeMachine(test::RoundHopper(), {}), 0) *
+           test::kRoundHopperClockMhz;
+  };
+  EXPECT_DOUBLE_EQ(cycles("f32", "64,64"), 512 * 4096 * 0.88 / 100);
+  EXPECT_DOUBLE_EQ(cycles("f16", "64,64"), 512 * 4096 * 0.84 / 100);
+  EXPECT_DOUBLE_EQ(cycles("f16", "128,64"), 512 * 8192 * 0.62 / 100);
+  EXPECT_DOUBLE_EQ(cycles("f16", "8,8"), 512 * 150.0 / 100);
+}
+
 TEST_F(ThreadLoops, OfPointwiseGroupsMultiplyDirectlyBeforeCudnn9) {
   const auto direct_us = [&](TorchVersion torch, const std::string& type) {
     return DirectLoopUs(
