@@ -127,20 +127,22 @@ Fallback HalfGradient(const Kernel& kernel) {
                                                       : Fallback::kDirect;
 }
 
-Fallback FloatGradient(const Kernel& kernel, bool on_lanes) {
-  const bool through_stride = kernel.stride_elements > 1;
-  if (!kernel.volume) {
-    if (HasGroupTiles(kernel)) return Fallback::kGroupTiles;
-    if (kernel.groups == 1) {
-      return on_lanes && kernel.taps > 1 ? Fallback::kEngineOrTiles
-                                         : Fallback::kNone;
-    }
-    if (!through_stride) return Fallback::kNone;
-    const double summed = SummedChannels(kernel);
-    const bool has_few = summed <= kMostSummedChannels &&
-                         std::min(summed, Real(kernel.n)) <= kFewFloatChannels;
-    return on_lanes && has_few ? Fallback::kDirect : Fallback::kEngine;
+Fallback FloatImageGradient(const Kernel& kernel, bool on_lanes) {
+  if (HasGroupTiles(kernel)) return Fallback::kGroupTiles;
+  if (kernel.groups == 1) {
+    return on_lanes && kernel.taps > 1 ? Fallback::kEngineOrTiles
+                                       : Fallback::kNone;
   }
+  if (kernel.stride_elements == 1) return Fallback::kNone;
+  const double summed = SummedChannels(kernel);
+  const bool has_few = summed <= kMostSummedChannels &&
+                       std::min(summed, Real(kernel.n)) <= kFewFloatChannels;
+  return on_lanes && has_few ? Fallback::kDirect : Fallback::kEngine;
+}
+
+Fallback FloatGradient(const Kernel& kernel, bool on_lanes) {
+  if (!kernel.volume) return FloatImageGradient(kernel, on_lanes);
+  const bool through_stride = kernel.stride_elements > 1;
   if (on_lanes && !through_stride && !IsLarge(kernel)) {
     const bool has_tiles = kernel.groups == 1 || HasVectors(kernel);
     return has_tiles ? Fallback::kEngineOrTiles : Fallback::kEngine;
