@@ -399,10 +399,10 @@ double DirectLoopUs(const Kernel& kernel, const Machine& machine) {
       kernel.window_height != kernel.window_width;
   const bool is_pointwise =
       kernel.kernel_class == KernelClass::kGroupedConvolution &&
-      kernel.pass == ProductPass::kForward &&
       kernel.k * kernel.groups == kernel.channels_in && !kernel.channels_last &&
       kernel.torch < kNewCudnn;
   const bool is_direct = (is_strided || is_pointwise) &&
+                         kernel.pass == ProductPass::kForward &&
                          kernel.element_bytes_in > kHalfElementBytes;
   if (!is_direct) return 0;
   const double each =

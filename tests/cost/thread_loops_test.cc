@@ -258,6 +258,20 @@ TEST_F(ThreadLoops, OfPointwiseGroupsMultiplyDirectlyBeforeCudnn9) {
   EXPECT_EQ(direct_us({.major = 2, .minor = 11}, "f32"), 0);
 }
 
+TEST_F(ThreadLoops, OfStridedGroupsMultiplyDirectlyInTheForwardPassAlone) {
+  Kernel kernel = {.kernel_class = KernelClass::kTransposedConvolution,
+                   .macs = 1'000'000,
+                   .window_height = 3,
+                   .window_width = 5,
+                   .stride = 2,
+                   .groups = 2,
+                   .element_bytes_in = 4};
+  EXPECT_DOUBLE_EQ(DirectLoopUs(kernel, machine_) * kCyclesPerUs,
+                   1e6 * 0.18 / 100);
+  kernel.pass = ProductPass::kInputGradient;
+  EXPECT_EQ(DirectLoopUs(kernel, machine_), 0);
+}
+
 TEST_F(ThreadLoops, OfTheGradientOfLigersNormGoFromRowToRow) {
   EXPECT_DOUBLE_EQ(
       CyclesOf("%d = input f16[64,256]\n%x = input f16[64,256]\n"
