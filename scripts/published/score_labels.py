@@ -7,7 +7,8 @@ Reads operators_*.csv.gz below datasets/labels, writes the rows whose operands a
 contiguous and whose kinds stand below as graphs of one operator, and has `foretell
 time-operators` predict their GPU times. Prints a Markdown table per kind, precision and
 device: rows, median and mean absolute error and the signed median, in percent. Rows
-shorter than --least (50 microseconds) say how fast the processor calls, and are left out.
+shorter than --least (50 microseconds) say how fast the processor calls, as do those whose
+call takes it nine tenths of their time or longer, and are left out.
 Convolutions take TF32, FP32 products do not, as they were measured.
 """
 
@@ -28,6 +29,7 @@ import foretell  # noqa: E402
 from operator_text import graph, shape  # noqa: E402
 
 TORCH = "2.11"  # Of all of these rows.
+HOST_BOUND = 0.9  # Of the time of a row.
 LABELS = ROOT / "datasets" / "labels"
 DTYPES = {"fp32": "f32", "bf16": "bf16", "fp16": "f16"}
 POINTWISE = ("gelu", "relu", "silu", "sigmoid", "hardswish", "tanh", "hardsigmoid",
@@ -40,6 +42,7 @@ class Row:
     def __init__(self, fields):
         self.name, _, self.overload = fields["op"].partition(".")
         self.device, self.us = fields["device"], float(fields["latency_us"])
+        self.host_us = float(fields["host_us"])
         self.dtype = DTYPES[fields["precision"]]
         self.arguments = json.loads(fields["args"]) + [None] * 9
         self.tensors = [argument.get("t") if isinstance(argument, dict) else None
@@ -93,6 +96,8 @@ def product(row):
 def written(row):
     """The kind of the row and its graph; None for what is not compared."""
     if not row.is_contiguous or row.tensors[0] is None:
+        return None
+    if row.host_us >= HOST_BOUND * row.us:
         return None
     if row.name == "conv2d":
         return convolution(row)

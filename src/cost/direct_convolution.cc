@@ -1,6 +1,7 @@
 #include "src/cost/direct_convolution.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "src/cost/float_convolution.h"
@@ -16,8 +17,11 @@
 // cycles of a multiprocessor are fitted to them:
 //
 //   volumes and images of f32 in groups, windows of more than 32 elements
-//       implicit_convolveNd_sgemm, sm80_xmma_fprop …_ffma_…: a product in tiles
-//       of 64 channels, slower in 16 bits
+//       implicit_convolveNd_sgemm, sm80_xmma_fprop_implicit_gemm_indexed: group
+//       after group, each a product in tiles, whose blocks wait for memory if
+//       few share a multiprocessor
+//       volumes of 16 bits that lie channels-last take all groups at once, in
+//       tiles of 64 channels
 //   gradients of inputs in 16 bits, in groups, through a stride or such a
 //   window, channels of a group no vectors; volumes through a stride with few
 //   products for each result
@@ -34,17 +38,42 @@
 //       convolveNd_dgrad_float_engine (of images dgrad_engine) fills the
 //       result, then takes as long for each element of the window as for 140
 //       channels of its sum, of images 220
+//       images without groups on FP32 lanes have it, too (dgrad_engine), if it
+//       is faster than tiles
+//   gradients of inputs of contiguous images of f32 in up to four groups
+//       sm80_xmma_dgrad …_ffma_…_tilesize32x32x8, on copies of the groups
+//       (packed_groups.cc); more groups have kernels on tensor cores, as do
+//       windows of more than 9 elements over vectors of channels
 //
 // A transposed convolution is the gradient of an input.
 
 namespace foretell::cost {
 namespace {
 
-/// Of a multiply-accumulate in tiles; how many times as long 16 bits take.
+/// Of a multiply-accumulate where channels are many; of volumes of 16 bits
+/// that lie channels-last, in tiles of 64 channels.
 constexpr double kMacCycles = 0.0147;
 constexpr double kDirectTileChannels = 64;
-constexpr double kHalfCost = 2.7;
-constexpr double kHalfChannelsLastCost = 6;
+constexpr double kHalfChannelsLastCycles = 0.088;
+
+/// Tiles of a group: cycles for each element of the sum of a block among those
+/// that share a multiprocessor, and as many as these blocks take to fill it.
+struct GroupTile {
+  double rows;
+  double channels;
+  double cycles;
+  double waiting_blocks;
+};
+constexpr GroupTile kImplicitTile = {32, 32, 46, 4};
+constexpr GroupTile kLargeImplicitTile = {64, 128, 146, 4};
+constexpr GroupTile kIndexedTile = {32, 32, 41, 1};
+constexpr GroupTile kGradientTile = {32, 32, 27, 1};
+/// Channels that an implicit product of f32 sums over at most, and elements of
+/// a sum of 16 bits from which tiles are large.
+constexpr double kFewImplicitChannels = 4;
+constexpr double kLongSum = 512;
+/// Groups of images of f32 whose gradient has no kernel on tensor cores.
+constexpr std::int64_t kFewGroups = 4;
 
 /// Of a result of the direct kernel, and for each channel and element of the
 /// window that it goes over.
@@ -72,6 +101,7 @@ constexpr std::int64_t kMostClasses = 8;
 enum class Fallback : std::uint8_t {
   kNone,
   kLanes,
+  kGroupTiles,  ///< Of a gradient.
   kDirect,
   kHalfEngine,
   kEngine,
@@ -97,15 +127,22 @@ Fallback HalfGradient(const Kernel& kernel) {
                                                       : Fallback::kDirect;
 }
 
-Fallback FloatGradient(const Kernel& kernel, bool on_lanes) {
-  const bool through_stride = kernel.stride_elements > 1;
-  if (!kernel.volume) {
-    if (kernel.groups == 1 || !through_stride) return Fallback::kNone;
-    const double summed = SummedChannels(kernel);
-    const bool has_few = summed <= kMostSummedChannels &&
-                         std::min(summed, Real(kernel.n)) <= kFewFloatChannels;
-    return on_lanes && has_few ? Fallback::kDirect : Fallback::kEngine;
+Fallback FloatImageGradient(const Kernel& kernel, bool on_lanes) {
+  if (HasGroupTiles(kernel)) return Fallback::kGroupTiles;
+  if (kernel.groups == 1) {
+    return on_lanes && kernel.taps > 1 ? Fallback::kEngineOrTiles
+                                       : Fallback::kNone;
   }
+  if (kernel.stride_elements == 1) return Fallback::kNone;
+  const double summed = SummedChannels(kernel);
+  const bool has_few = summed <= kMostSummedChannels &&
+                       std::min(summed, Real(kernel.n)) <= kFewFloatChannels;
+  return on_lanes && has_few ? Fallback::kDirect : Fallback::kEngine;
+}
+
+Fallback FloatGradient(const Kernel& kernel, bool on_lanes) {
+  if (!kernel.volume) return FloatImageGradient(kernel, on_lanes);
+  const bool through_stride = kernel.stride_elements > 1;
   if (on_lanes && !through_stride && !IsLarge(kernel)) {
     const bool has_tiles = kernel.groups == 1 || HasVectors(kernel);
     return has_tiles ? Fallback::kEngineOrTiles : Fallback::kEngine;
@@ -149,20 +186,39 @@ Fallback FallbackOf(const Kernel& kernel, const Machine& machine) {
   return kernel.groups > 1 ? GroupedResult(kernel, on_lanes) : Fallback::kNone;
 }
 
-/// In tiles of 64 channels.
-double LaneCycles(const Kernel& kernel, double macs) {
-  const double cost = kernel.element_bytes_in != kHalfElementBytes ? 1
-                      : kernel.channels_last ? kHalfChannelsLastCost
-                                             : kHalfCost;
-  return macs / Real(kernel.n) * PaddedTo(Real(kernel.n), kDirectTileChannels) *
-         kMacCycles * cost;
+const GroupTile& GroupTileOf(const Kernel& kernel) {
+  if (kernel.element_bytes_in == kHalfElementBytes) {
+    return Real(kernel.k) < kLongSum ? kImplicitTile : kLargeImplicitTile;
+  }
+  return SummedChannels(kernel) > kFewImplicitChannels ? kIndexedTile
+                                                       : kImplicitTile;
 }
 
-double CyclesOf(const Kernel& kernel, Fallback fallback) {
+/// Groups one after the other, each in blocks of `tile`.
+double GroupCycles(const Kernel& kernel, const GroupTile& tile, double sms) {
+  const double blocks = std::ceil(Real(kernel.m) / tile.rows) *
+                        std::ceil(Real(kernel.n) / tile.channels);
+  return Real(kernel.batch) * Real(kernel.k) * tile.cycles *
+         (blocks + tile.waiting_blocks * sms);
+}
+
+double LaneCycles(const Kernel& kernel, double macs, double sms) {
+  const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
+  if (!is_half || !kernel.channels_last) {
+    return GroupCycles(kernel, GroupTileOf(kernel), sms);
+  }
+  return macs / Real(kernel.n) * PaddedTo(Real(kernel.n), kDirectTileChannels) *
+         kHalfChannelsLastCycles;
+}
+
+/// Of all multiprocessors together.
+double CyclesOf(const Kernel& kernel, Fallback fallback, double sms) {
   const double results = Real(kernel.batch) * Real(kernel.m) * Real(kernel.n);
   const double macs = results * Real(kernel.k);
   const double summed = SummedChannels(kernel);
   switch (fallback) {
+    case Fallback::kGroupTiles:
+      return GroupCycles(kernel, kGradientTile, sms);
     case Fallback::kDirect:
       return results * (kDirectResultCycles +
                         Real(kernel.taps) * summed * kDirectTapCycles);
@@ -175,11 +231,22 @@ double CyclesOf(const Kernel& kernel, Fallback fallback) {
       return results * kFillCycles + macs * std::max(tap / summed, kMacCycles);
     }
     default:
-      return LaneCycles(kernel, macs);
+      return LaneCycles(kernel, macs, sms);
   }
 }
 
 }  // namespace
+
+bool HasGroupTiles(const Kernel& kernel) {
+  constexpr std::int64_t kSmallWindow = 9;
+  if (kernel.taps > kSmallWindow && !kernel.dilated && HasVectors(kernel)) {
+    return false;
+  }
+  return kernel.groups > 1 && kernel.groups <= kFewGroups &&
+         !kernel.channels_last && kernel.stride_elements == 1 &&
+         kernel.taps > kernel.window_width && !IsLarge(kernel) &&
+         SummedChannels(kernel) > kFewImageChannels;
+}
 
 bool ReadsImagesDirectly(const Kernel& kernel, const Machine& machine) {
   const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
@@ -191,8 +258,8 @@ std::optional<double> DirectConvolutionUs(const Kernel& kernel,
                                           const Machine& machine) {
   const Fallback fallback = FallbackOf(kernel, machine);
   if (fallback == Fallback::kNone) return std::nullopt;
-  const double us =
-      CyclesOf(kernel, fallback) / (machine.CyclesPerUs() * machine.sms);
+  const double us = CyclesOf(kernel, fallback, machine.sms) /
+                    (machine.CyclesPerUs() * machine.sms);
   if (fallback != Fallback::kEngineOrTiles) return us;
   return std::min(us, FloatConvolutionUs(kernel, machine));
 }

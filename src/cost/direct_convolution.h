@@ -7,6 +7,14 @@
 
 namespace foretell::cost {
 
+/// Channels that a group of images sums over at most where cuDNN 9.19 has other
+/// kernels than those for one group (H100: kinds.jsonl.gz, drawn.jsonl.gz).
+inline constexpr double kFewImageChannels = 16;
+
+/// Whether a kernel of cuDNN 9.19 for FP32 lanes computes the gradient of an
+/// input of images of f32 in few groups, one group after the other.
+bool HasGroupTiles(const Kernel& kernel);
+
 /// Whether cuDNN 9.19 runs a kernel on FP32 lanes of Hopper that reads images
 /// as they lie, channels-last ones of f32 excepted.
 bool ReadsImagesDirectly(const Kernel& kernel, const Machine& machine);

@@ -9,9 +9,10 @@
 #include "src/cost/roofline.h"
 #include "src/cost/tensor_convolution.h"
 
-// The gradient of the weight of a convolution of volumes on FP32 lanes sums
-// over all results, and none of cuDNN's kernels for it divides that sum, so
-// that few channels leave an H100 idle:
+// The gradient of the weight of a convolution on FP32 lanes sums over all
+// results. Of images without groups wgrad_alg0_engine divides that sum, and
+// pads the product to tiles of 32 x 32. None of cuDNN's kernels for volumes
+// divides it, so that few channels leave an H100 idle:
 //
 //   tiles    sm80_xmma_wgrad_…_ffma_…_tilesize32x32x8: a block for 32 x 32
 //            channels of an element of the window, groups one after the other
@@ -34,6 +35,9 @@ constexpr double kDirectWeightCycles = 22, kSharedDirectWeightCycles = 1;
 /// Of a multiply-accumulate with padded channels.
 constexpr double kEngineWeightCycles = 0.026;
 constexpr double kManyImages = 16;
+/// The same of images, whose product is padded as a whole, and for loading an
+/// element of the image, which all elements of the window share.
+constexpr double kImageWeightCycles = 0.023, kImageLoadCycles = 0.0276;
 
 double EngineWeightCycles(const Kernel& kernel, double taps, double sms) {
   return Real(kernel.batch) * Real(kernel.k) * taps *
@@ -55,6 +59,12 @@ double DirectWeightCycles(const Kernel& kernel, double sms) {
                                    kSharedDirectWeightCycles * weights / sms);
 }
 
+double ImageWeightCycles(const Kernel& kernel, double taps, double sms) {
+  return Real(kernel.k) * PaddedTo(Real(kernel.m), kWeightTile) *
+         PaddedTo(Real(kernel.n), kWeightTile) *
+         (kImageWeightCycles + kImageLoadCycles / taps) / sms;
+}
+
 bool HasEngine(const Kernel& kernel) {
   const bool is_transposed =
       kernel.kernel_class == KernelClass::kTransposedConvolution;
@@ -65,7 +75,8 @@ bool HasEngine(const Kernel& kernel) {
 }  // namespace
 
 bool HasFloatWeightKernels(const Kernel& kernel, const Machine& machine) {
-  return kernel.pass == ProductPass::kWeightGradient && kernel.volume &&
+  return kernel.pass == ProductPass::kWeightGradient &&
+         (kernel.volume || kernel.groups == 1) &&
          kernel.element_bytes_in == kFloatElementBytes &&
          HasNewCudnn(kernel, machine);
 }
@@ -73,7 +84,8 @@ bool HasFloatWeightKernels(const Kernel& kernel, const Machine& machine) {
 double FloatWeightGradientUs(const Kernel& kernel, const Machine& machine) {
   const double taps = Real(std::max<std::int64_t>(1, kernel.taps));
   const double sms = machine.sms;
-  const double cycles = HasEngine(kernel)
+  const double cycles = !kernel.volume ? ImageWeightCycles(kernel, taps, sms)
+                        : HasEngine(kernel)
                             ? EngineWeightCycles(kernel, taps, sms)
                             : std::min(TiledWeightCycles(kernel, taps, sms),
                                        DirectWeightCycles(kernel, sms));

@@ -6,7 +6,8 @@
 namespace foretell::cost {
 
 /// Whether a convolution's kernel on FP32 lanes computes the gradient of a
-/// weight of volumes of f32 with cuDNN 9.19 on Hopper.
+/// weight of f32 with cuDNN 9.19 on Hopper: of volumes, or of images without
+/// groups.
 bool HasFloatWeightKernels(const Kernel& kernel, const Machine& machine);
 
 /// Microseconds of such a gradient.

@@ -11,6 +11,7 @@
 #include "src/cost/gemm.h"
 #include "src/cost/gradient_time.h"
 #include "src/cost/native_depthwise.h"
+#include "src/cost/padded.h"
 #include "src/cost/padded_convolution.h"
 #include "src/cost/roofline.h"
 #include "src/cost/row_passes.h"
@@ -167,6 +168,14 @@ bool IsWarpgroupProduct(const Kernel& kernel, const Machine& machine) {
          !IsAttention(kernel.kernel_class) && LoadsPerElement(kernel) == 0;
 }
 
+/// Elements of a sum.
+double SummedElements(const Kernel& kernel, const Machine& machine) {
+  constexpr double kStepChannels = 32;
+  if (!HasChannelSteps(kernel, machine)) return Real(kernel.k);
+  const double summed = SummedChannels(kernel);
+  return Real(kernel.k) / summed * PaddedTo(summed, kStepChannels);
+}
+
 GemmShape ShapeOf(const Kernel& kernel, const Machine& machine) {
   const double positions = Real(kernel.positions);
   const bool is_weights = kernel.pass == ProductPass::kWeightGradient;
@@ -177,7 +186,7 @@ GemmShape ShapeOf(const Kernel& kernel, const Machine& machine) {
   return {.batch = Real(kernel.batch),
           .m = Real(kernel.m),
           .n = Real(kernel.n),
-          .k = Real(kernel.k),
+          .k = SummedElements(kernel, machine),
           .divides = is_weights && machine.HasTf32Units()};
 }
 

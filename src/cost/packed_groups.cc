@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/cost/direct_convolution.h"
 #include "src/cost/padded_convolution.h"
 #include "src/cost/roofline.h"
 #include "src/cost/strided_gradient.h"
@@ -22,9 +23,8 @@ namespace {
 /// Of a multiprocessor for each element that is copied in or out: a fiftieth of
 /// the bandwidth.
 constexpr double kElementCycles = 19;
-/// Channels that a product of images sums over at most where another kernel
-/// computes it; of volumes in TF32, with windows of more than 32 elements.
-constexpr double kFewImageChannels = 16;
+/// Channels that a product of volumes in TF32 with windows of more than 32
+/// elements sums over at most where another kernel computes it.
 constexpr double kFewVolumeChannels = 4;
 
 /// Images of a batch. Rows of the product of an input's gradient are places of
@@ -44,6 +44,7 @@ bool HasPackedGradient(const Kernel& kernel, bool on_lanes) {
   const bool is_depthwise =
       !kernel.volume && kernel.pass == ProductPass::kForward && summed == 1;
   if (is_depthwise) return kernel.n > 1;
+  if (!kernel.volume && HasGroupTiles(kernel)) return true;
   return on_lanes && kernel.stride_elements == 1 &&
          kernel.taps <= kMostMaskedTaps && summed > kFewImageChannels;
 }

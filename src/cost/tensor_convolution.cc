@@ -135,7 +135,10 @@ bool IsStem(const Kernel& kernel) {
 /// Share that images of few channels reach of the rate of others.
 double StemShare(const Kernel& kernel, const Machine& machine) {
   const bool is_half = IsNarrow(kernel);
-  if (!IsStem(kernel) || (is_half && !HasNewCudnn(kernel, machine))) return 1;
+  if (!IsStem(kernel) || (is_half && !HasNewCudnn(kernel, machine)) ||
+      HasChannelSteps(kernel, machine)) {
+    return 1;
+  }
   const double padded = PaddedTo(Real(kernel.channels_in), kStemPadding);
   const double share =
       kernel.volume ? kVolumeStemShare
@@ -208,6 +211,12 @@ bool RunsOnLanes(const Kernel& kernel, const Machine& machine) {
          kernel.kernel_class == KernelClass::kStemConvolution &&
          kernel.pass == ProductPass::kForward && kernel.stride_elements == 1 &&
          kernel.element_bytes_in != kHalfElementBytes;
+}
+
+bool HasChannelSteps(const Kernel& kernel, const Machine& machine) {
+  return kernel.volume && kernel.groups == 1 && kernel.stride_elements == 1 &&
+         PlainPass(kernel) == ProductPass::kInputGradient &&
+         machine.HasTf32Units() && !HasNewCudnn(kernel, machine);
 }
 
 bool IsBatchedProduct(const Kernel& kernel, const Machine& machine) {

@@ -18,6 +18,11 @@ bool HasNewCudnn(const Kernel& kernel, const Machine& machine);
 /// few channels on Hopper (KernelBench, kinds.jsonl.gz).
 bool RunsOnLanes(const Kernel& kernel, const Machine& machine);
 
+/// Whether a kernel goes over the window element by element, in steps of 32
+/// channels: a gradient of the input of volumes without a stride, before cuDNN
+/// 9.19 (transposed volumes of three channels on KernelBench's A100s).
+bool HasChannelSteps(const Kernel& kernel, const Machine& machine);
+
 /// Whether a convolution runs as a product for each image, as it lies.
 bool IsBatchedProduct(const Kernel& kernel, const Machine& machine);
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "src/core/checked.h"
+#include "src/kernels/describe_pool.h"
 #include "src/kernels/describe_products.h"
 #include "src/kernels/element_loops.h"
 #include "src/kernels/expansion.h"
@@ -15,12 +16,6 @@
 
 namespace foretell::cost {
 namespace {
-
-std::int64_t PositionsOf(const Shape& shape) {
-  std::int64_t product = 1;
-  for (std::size_t i = 2; i < shape.size(); ++i) product *= shape[i];
-  return product;
-}
 
 void Plain(const Expansion&, const ExpandedNode&, Kernel&) {}
 
@@ -124,82 +119,6 @@ void Broadcasting(const Expansion& expansion, const ExpandedNode& expanded,
   });
 }
 
-bool IsAdaptive(const Node& node) {
-  return node.target.find("adaptive") != std::string::npos;
-}
-
-/// Number of dimensions that a pooling slides over: the digit of "max_pool3d".
-std::size_t PooledDims(const Node& node) {
-  const std::size_t digit = node.target.find_first_of("123");
-  return digit == std::string::npos
-             ? 2
-             : static_cast<std::size_t>(node.target[digit] - '0');
-}
-
-/// Extents of a pooling window; those of an adaptive one follow from the sizes.
-Shape PoolWindow(const Node& node, const Shape& input, const Shape& result) {
-  const std::size_t dims = PooledDims(node);
-  if (!IsAdaptive(node)) {
-    Shape window = node.Ints("kernel_size", {0});
-    if (window.size() == 1) window.resize(dims, window.front());
-    return window;
-  }
-  Shape window;
-  const std::size_t rank = std::min(input.size(), result.size());
-  for (std::size_t back = std::min(dims, rank); back > 0; --back) {
-    window.push_back(input[input.size() - back] /
-                     std::max<std::int64_t>(1, result[result.size() - back]));
-  }
-  return window;
-}
-
-/// Threads of a kernel whose blocks are 32 x 8 of the last two dimensions of
-/// the result (avg_pool3d, max_pool3d and adaptive pooling in
-/// aten/src/ATen/native/cuda).
-std::int64_t ThreadsInBlocks(const Shape& result) {
-  constexpr std::int64_t kBlock[] = {8, 32};
-  constexpr std::int64_t kMost = std::int64_t{1} << 48;  // Cannot overflow.
-  std::int64_t threads = std::min(NumElements(result), kMost);
-  for (std::size_t back = std::min<std::size_t>(2, result.size()); back > 0;
-       --back) {
-    const std::int64_t extent =
-        std::max<std::int64_t>(1, result[result.size() - back]);
-    threads = threads / extent * RoundUp(extent, kBlock[2 - back]);
-  }
-  return threads;
-}
-
-/// Adaptive average pooling to one element is a mean
-/// (aten/src/ATen/native/AdaptiveAveragePooling.cpp).
-bool IsMean(const Node& node, const Shape& result) {
-  return node.kind == OpKind::kAveragePool && IsAdaptive(node) &&
-         LastOf(result) == 1 && PositionsOf(result) == 1;
-}
-
-void Pool(const Expansion& expansion, const ExpandedNode& expanded,
-          Kernel& kernel) {
-  const Node& node = expanded.node;
-  const Shape& result = expansion.tensors.ShapeOf(expanded.result());
-  const Shape& input = expansion.tensors.ShapeOf(node.inputs.front());
-  const Shape window = PoolWindow(node, input, result);
-  if (window.empty()) return;
-  kernel.window_height = window.front();
-  kernel.window_width = window.back();
-  const Shape stride = node.Ints("stride", window);
-  kernel.stride = stride.empty() ? window.back() : stride.back();
-  kernel.positions = PositionsOf(result);
-  kernel.channels_in = result.size() > 1 ? result[1] : 1;
-  kernel.inner_extent = LastOf(input);
-  if (IsMean(node, result)) {
-    kernel.kernel_class = KernelClass::kReduce;
-    kernel.variant = true;
-    return SetRows(input, PositionsOf(input), 1, kernel);
-  }
-  kernel.variant = window.size() > 2 || IsAdaptive(node);
-  kernel.rows = kernel.variant ? ThreadsInBlocks(result) : NumElements(result);
-  kernel.row_elements = NumElements(window);
-}
-
 void Reduction(const Expansion& expansion, const ExpandedNode& expanded,
                Kernel& kernel) {
   const Shape& input = expansion.tensors.ShapeOf(expanded.node.inputs.front());
@@ -261,8 +180,8 @@ constexpr auto kKindRows = std::to_array<KindRow>({
     {OpKind::kTanh,              KernelClass::kActivation, &Plain},
     {OpKind::kHardActivation,    KernelClass::kRelu, &Plain},
     {OpKind::kOtherActivation,   KernelClass::kActivation, &Plain},
-    {OpKind::kMaxPool,           KernelClass::kMaxPool, &Pool},
-    {OpKind::kAveragePool,       KernelClass::kAveragePool, &Pool},
+    {OpKind::kMaxPool,           KernelClass::kMaxPool, &DescribePool},
+    {OpKind::kAveragePool,       KernelClass::kAveragePool, &DescribePool},
     {OpKind::kAdd,               KernelClass::kAdd, &Broadcasting},
     {OpKind::kSubtract,          KernelClass::kAdd, &Broadcasting},
     {OpKind::kMultiply,          KernelClass::kMultiply, &Broadcasting},

@@ -187,6 +187,7 @@ void ExpandNode(Expansion& expansion, const Node& node, NodeId id) {
     ExpandConvolutionGradients(expansion, expanded);
   } else {
     ExpandOwnKernel(expansion, expanded, layout);
+    ExpandResultCopies(expansion, expanded);
   }
 }
 

@@ -151,6 +151,12 @@ constexpr OpKind kAnyLayout[] = {OpKind::kAttention,  OpKind::kGather,
 
 }  // namespace
 
+void ExpandResultCopies(Expansion& expansion, const ExpandedNode& expanded) {
+  for (const ValueId id : CopiedResults(expansion.graph, expanded.node)) {
+    EmitHiddenCopy(expansion, expanded, id);
+  }
+}
+
 LayoutEffect ExpandLayout(Expansion& expansion, const ExpandedNode& expanded) {
   const OpKind kind = expanded.node.kind;
   const std::vector<OperandCopy> copies =

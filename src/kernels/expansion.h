@@ -47,6 +47,10 @@ void ExpandNode(Expansion& expansion, const Node& node, NodeId id);
 /// strides.
 LayoutEffect ExpandLayout(Expansion& expansion, const ExpandedNode& expanded);
 
+/// Emits the copies of results that the operator's kernel leaves in another
+/// layout than theirs.
+void ExpandResultCopies(Expansion& expansion, const ExpandedNode& expanded);
+
 /// True for the backward operator of a convolution whose operands are there.
 bool IsConvolutionGradient(const Node& node);
 

@@ -9,6 +9,7 @@
 #include "src/core/checked.h"
 #include "src/graph/attributes.h"
 #include "src/graph/convolution.h"
+#include "src/kernels/describe_pool.h"
 
 // Backward operators whose kernels are bound by the threads that PyTorch
 // launches (aten/src/ATen/native/cuda; the file in each comment, 2.11).
@@ -88,15 +89,11 @@ std::int64_t Sampled(const Expansion& expansion, const ExpandedNode& expanded) {
 }
 
 /// Elements of the window of an adaptive pooling.
-std::int64_t AdaptiveWindow(const Expansion& expansion,
-                            const ExpandedNode& expanded) {
+std::int64_t AdaptedWindow(const Expansion& expansion,
+                           const ExpandedNode& expanded) {
   const Shape& input = OperandShape(expansion, expanded, kOfInput);
   const Shape& result = OperandShape(expansion, expanded, 0);
-  std::int64_t window = 1;
-  for (std::size_t i = 2; i < std::min(input.size(), result.size()); ++i) {
-    window *= CeilDiv(input[i], std::max<std::int64_t>(1, result[i]));
-  }
-  return window;
+  return AdaptiveWindow(input, result, input.size() < 2 ? 0 : input.size() - 2);
 }
 
 template <std::int64_t kTaps>
@@ -167,8 +164,8 @@ constexpr auto kGradientRows = std::to_array<GradientRow>({
     // AveragePool2d.cu, AveragePool3d.cu, AdaptiveAveragePooling.cu
     {"avg_pool2d_backward", ElementLoop::kAveragePoolGradient, &Computed, &Windows},
     {"avg_pool3d_backward", ElementLoop::kVolumePoolGradient, &Received, &VolumeOfWindow},
-    {"_adaptive_avg_pool2d_backward", ElementLoop::kAdaptivePoolGradient, &Computed, &AdaptiveWindow},
-    {"_adaptive_avg_pool3d_backward", ElementLoop::kAdaptivePoolGradient, &Computed, &AdaptiveWindow},
+    {"_adaptive_avg_pool2d_backward", ElementLoop::kAdaptivePoolGradient, &Computed, &AdaptedWindow},
+    {"_adaptive_avg_pool3d_backward", ElementLoop::kAdaptivePoolGradient, &Computed, &AdaptedWindow},
     // DilatedMaxPool2d.cu, DilatedMaxPool3d.cu, AdaptiveMaxPooling2d.cu
     {"max_pool2d_with_indices_backward", ElementLoop::kMaxPoolGradient, &Computed, &Windows},
     {"max_pool3d_with_indices_backward", ElementLoop::kMaxVolumeGradient, &Received},

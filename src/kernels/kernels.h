@@ -49,7 +49,8 @@ struct Kernel {
   std::int64_t groups = 0;
   /// What a kernel along rows goes over: sums, norms, softmaxes and scans of
   /// `row_elements` each, `row_step` elements apart. Of a pooling, the threads
-  /// that it launches and the elements of a window; of a loop, the elements
+  /// that it launches and the elements of a window, and where it is adaptive
+  /// `row_step` blocks that have a result; of a loop, the elements
   /// that it computes and those that each of them takes.
   std::int64_t rows = 0;
   std::int64_t row_elements = 0;
@@ -92,7 +93,8 @@ struct Kernel {
   bool float8 = false;    ///< Multiplies floats of 8 bits.
   bool int8 = false;      ///< Multiplies integers of 8 bits.
   bool sparse = false;    ///< With weights half of which are 0 (2:4).
-  bool volume = false;    ///< A convolution whose window has three dimensions.
+  /// A convolution or pooling whose window has three dimensions.
+  bool volume = false;
   TorchVersion torch = {};  ///< That launches it.
 
   std::strong_ordering operator<=>(const Kernel&) const = default;

@@ -146,6 +146,29 @@ constexpr KindRule kKindRules[] = {
     {OpKind::kEmbeddingBackward, &First},
 };
 
+/// Poolings whose wrappers make images contiguous; backward, of the gradient
+/// and the indices, around the input that they are given for its shape
+/// (AdaptiveMaxPooling2d.cu, AdaptiveMaxPooling3d.cu,
+/// AdaptiveAveragePooling3d.cu).
+bool IsContiguousPool(const Node& node) {
+  constexpr std::string_view kNames[] = {"adaptive_max_pool",
+                                         "adaptive_avg_pool3d"};
+  return std::ranges::any_of(kNames, [&](std::string_view name) {
+    return node.target.find(name) != std::string::npos;
+  });
+}
+
+CopyList OfContiguousPool(const CopyingNode& at) {
+  constexpr std::size_t kOfInput = 1;
+  CopyList copies;
+  for (std::size_t i = 0; i < at.node.inputs.size(); ++i) {
+    if (i == kOfInput) continue;
+    const CopyList one = UnlessContiguous(at, at.node.inputs[i]);
+    copies.insert(copies.end(), one.begin(), one.end());
+  }
+  return copies;
+}
+
 /// Backward operators of norms whose wrappers do so.
 constexpr std::array<std::string_view, 2> kCopyingNormGradients = {
     "native_layer_norm_backward", "_fused_rms_norm_backward"};
@@ -160,9 +183,20 @@ std::vector<OperandCopy> OperandCopies(const OperatorGraph& graph,
   if (std::ranges::count(kCopyingNormGradients, node.target) > 0) {
     return FirstTwo(at);
   }
+  if (IsContiguousPool(node)) return OfContiguousPool(at);
   const auto* const rule =
       std::ranges::find(kKindRules, node.kind, &KindRule::kind);
   return rule == std::end(kKindRules) ? CopyList() : rule->copies(at);
+}
+
+std::vector<ValueId> CopiedResults(const OperatorGraph& graph,
+                                   const Node& node) {
+  if (!IsContiguousPool(node)) return {};
+  std::vector<ValueId> copied;
+  for (const ValueId id : node.outputs) {
+    if (!Tensors(graph).IsContiguous(id)) copied.push_back(id);
+  }
+  return copied;
 }
 
 std::int64_t CopyBytes(const Tensors& tensors, ValueId id) {

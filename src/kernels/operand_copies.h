@@ -21,6 +21,11 @@ struct OperandCopy {
 std::vector<OperandCopy> OperandCopies(const OperatorGraph& graph,
                                        const Node& node, const Run& run);
 
+/// Results of `node` that its kernel leaves contiguous and that are then copied
+/// into the layout that they have in the graph.
+std::vector<ValueId> CopiedResults(const OperatorGraph& graph,
+                                   const Node& node);
+
 /// Bytes of a copy of `id`: all elements, those of an expanded tensor too.
 std::int64_t CopyBytes(const Tensors& tensors, ValueId id);
 

@@ -81,6 +81,40 @@ TEST_F(DirectConvolution, OfImagesOnLanesThroughAStrideDependsOnChannels) {
   EXPECT_DOUBLE_EQ(CyclesOf(kernel), 2 * 8e5 * 2 * (1 + 8 * 2 * 0.31));
 }
 
+TEST_F(DirectConvolution, OfLargeWindowsTakesGroupAfterGroup) {
+  const auto kernel = [](const std::string& type) {
+    return KernelsOf("%x = input " + type +
+                         "[1,16,14,14,14]\n%y = conv3d(%x, " + "weight " +
+                         type + "[80,8,5,5,5]) {groups=2} : " + type +
+                         "[1,80,10,10,10]\n",
+                     {.torch = kNewCudnn})
+        .at(0);
+  };
+  // Two groups of sums of 1,000; 32 x 2 tiles of 32 x 32 on 100 SMs, and as
+  // much again before the first; of 16 bits 16 tiles of 64 x 128.
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel("f32")), 2 * 1000 * 41.0 * (64 + 100));
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel("f16")), 2 * 1000 * 146.0 * (16 + 400));
+}
+
+TEST_F(DirectConvolution, OfImagesInFewGroupsHasTilesForTheirGradients) {
+  Kernel kernel = Transposed("f32", 20, 1);
+  kernel.volume = false;
+  ASSERT_TRUE(HasGroupTiles(kernel));
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel), 2 * 8 * 20 * 27.0 * (3125 + 100));
+  kernel.groups = 5;
+  EXPECT_EQ(CyclesOf(kernel), 0);
+}
+
+TEST_F(DirectConvolution, OfImagesOnLanesIsTheFasterKernel) {
+  Kernel kernel = Transposed("f32", 20, 2);
+  kernel.volume = false;
+  kernel.groups = kernel.batch = 1;
+  EXPECT_EQ(CyclesOf(kernel), 0);
+  kernel.arithmetic = Precision::kFp32;
+  EXPECT_GT(CyclesOf(kernel), 0);
+  EXPECT_LE(CyclesOf(kernel), CyclesIn(FloatConvolutionUs(kernel, machine_)));
+}
+
 TEST_F(DirectConvolution, IsNoneOfOlderGpus) {
   machine_ = MakeMachine(test::A100(), {});
   EXPECT_EQ(CyclesOf(Transposed("f16", 3, 2)), 0);

@@ -46,6 +46,16 @@ TEST_F(FloatWeightGradient, OfFewChannelsIsComputedDirectly) {
   EXPECT_DOUBLE_EQ(CyclesOf(Volume(4, 2)), 22e6);
 }
 
+TEST_F(FloatWeightGradient, OfImagesIsPaddedAsAWhole) {
+  Kernel kernel = Volume(40, 3);
+  kernel.volume = false;
+  EXPECT_TRUE(HasFloatWeightKernels(kernel, machine_));
+  EXPECT_DOUBLE_EQ(CyclesOf(kernel),
+                   64 * 96 * (0.023 + 0.0276 / 27) / 100 * 1e6);
+  kernel.groups = 2;
+  EXPECT_FALSE(HasFloatWeightKernels(kernel, machine_));
+}
+
 TEST_F(FloatWeightGradient, OfManyImagesHasTheSumDivided) {
   Kernel kernel = Volume(32, 16);
   kernel.positions = 10'000;

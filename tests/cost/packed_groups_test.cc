@@ -37,6 +37,16 @@ TEST(PackedGroups, LieSideBySideInASingleImage) {
   EXPECT_FALSE(PacksGroups(Grouped("1"), MakeMachine(test::RoundHopper(), {})));
 }
 
+TEST(PackedGroups, AreThoseOfGradientsInTf32) {
+  const Machine machine = MakeMachine(test::RoundHopper(), {});
+  Kernel kernel = Grouped("4");
+  kernel.arithmetic = Precision::kTf32;
+  kernel.pass = ProductPass::kInputGradient;
+  EXPECT_TRUE(PacksGroups(kernel, machine));
+  kernel.channels_last = true;
+  EXPECT_FALSE(PacksGroups(kernel, machine));
+}
+
 TEST(PackedGroups, AreNoneOnTensorCoresOrOlderGpus) {
   Kernel kernel = Grouped("4");
   kernel.arithmetic = Precision::kTf32;

@@ -164,6 +164,21 @@ TEST(TensorConvolution, OfOneElementMultipliesImagesAsTheyLieSinceCudnn9) {
   EXPECT_FALSE(IsBatchedProduct(older, MachineOf(device, 90)));
 }
 
+TEST(TensorConvolution, OfTransposedVolumesGoesInStepsOfChannels) {
+  const auto volume = [](const std::string& channels) {
+    return KernelsOf("%x = input f32[8," + channels +
+                     ",16,16,16]\n%y = conv_transpose3d(%x, weight f32[" +
+                     channels + ",64,3,3,3]) : f32[8,64,18,18,18]\n")
+        .at(0);
+  };
+  const Machine machine = MakeMachine(test::A100(), {});
+  ASSERT_TRUE(HasChannelSteps(volume("3"), machine));
+  EXPECT_DOUBLE_EQ(TensorConvolutionShare(volume("3"), machine),
+                   TensorConvolutionShare(volume("32"), machine));
+  EXPECT_DOUBLE_EQ(TimeOf(volume("3"), machine).arithmetic_us,
+                   TimeOf(volume("32"), machine).arithmetic_us);
+}
+
 TEST(TensorConvolution, LooksLargeWindowsUpBeforeCudnn919) {
   DeviceSpec device = test::RoundDevice();
   const Machine machine = MachineOf(device, 90);

@@ -49,7 +49,7 @@ TEST_F(ThreadLoops, OfAVolumeFillBlocksOf32By8Results) {
               "4,8,32,64,64", to);
   };
   EXPECT_DOUBLE_EQ(CyclesOf(pool("4,8,16,32,32")),
-                   4 * 8 * 16 * 32 * 32 * (3.75 + 8 * 0.34) / 100);
+                   4 * 8 * 16 * 32 * 32 * (3.75 + 8 * 0.17) / 100);
   EXPECT_DOUBLE_EQ(LoopOf(pool("4,8,16,32,32")), LoopOf(pool("4,8,16,25,31")));
 }
 
@@ -223,6 +223,24 @@ TEST_F(ThreadLoops, OfABagCountTheRowsThatItSums) {
   EXPECT_EQ(kernel.bytes_weight, 96 * 64 * 4);
 }
 
+TEST_F(ThreadLoops, OfAPlaneOfABatchNormTakeLongerOnHopper) {
+  const auto cycles = [](const std::string& type, const std::string& extents) {
+    const std::string image = type + "[8,64," + extents + "]";
+    return LoopUs(KernelsOf("%x = input " + image +
+                            "\n%y = batch_norm(%x, weight f32[64], weight "
+                            "f32[64], buffer f32[64], buffer f32[64]) "
+                            "{training=false} : " +
+                            image + "\n")
+                      .at(0),
+                  MakeMachine(test::RoundHopper(), {}), 0) *
+           test::kRoundHopperClockMhz;
+  };
+  EXPECT_DOUBLE_EQ(cycles("f32", "64,64"), 512 * 4096 * 0.88 / 100);
+  EXPECT_DOUBLE_EQ(cycles("f16", "64,64"), 512 * 4096 * 0.84 / 100);
+  EXPECT_DOUBLE_EQ(cycles("f16", "128,64"), 512 * 8192 * 0.62 / 100);
+  EXPECT_DOUBLE_EQ(cycles("f16", "8,8"), 512 * 150.0 / 100);
+}
+
 TEST_F(ThreadLoops, OfPointwiseGroupsMultiplyDirectlyBeforeCudnn9) {
   const auto direct_us = [&](TorchVersion torch, const std::string& type) {
     return DirectLoopUs(
@@ -235,9 +253,23 @@ TEST_F(ThreadLoops, OfPointwiseGroupsMultiplyDirectlyBeforeCudnn9) {
   };
   constexpr TorchVersion kOld = {.major = 2, .minor = 5};
   EXPECT_DOUBLE_EQ(direct_us(kOld, "f32") * kCyclesPerUs,
-                   8 * 64 * 256 * 16 * 0.25 / 100);
+                   8 * 64 * 256 * 16 * 0.18 / 100);
   EXPECT_EQ(direct_us(kOld, "f16"), 0);
   EXPECT_EQ(direct_us({.major = 2, .minor = 11}, "f32"), 0);
+}
+
+TEST_F(ThreadLoops, OfStridedGroupsMultiplyDirectlyInTheForwardPassAlone) {
+  Kernel kernel = {.kernel_class = KernelClass::kTransposedConvolution,
+                   .macs = 1'000'000,
+                   .window_height = 3,
+                   .window_width = 5,
+                   .stride = 2,
+                   .groups = 2,
+                   .element_bytes_in = 4};
+  EXPECT_DOUBLE_EQ(DirectLoopUs(kernel, machine_) * kCyclesPerUs,
+                   1e6 * 0.18 / 100);
+  kernel.pass = ProductPass::kInputGradient;
+  EXPECT_EQ(DirectLoopUs(kernel, machine_), 0);
 }
 
 TEST_F(ThreadLoops, OfTheGradientOfLigersNormGoFromRowToRow) {

@@ -70,6 +70,22 @@ TEST(KernelLayout, ASliceLeavesGaps) {
               ElementsAre("copy"));
 }
 
+TEST(KernelLayout, AnAdaptiveMaximumIsTakenOfContiguousImages) {
+  const std::string image = "f32[2,8,12,12] strides=[1152,1,96,8]";
+  const std::string result = "[2,8,4,4] strides=[128,1,32,8]";
+  EXPECT_THAT(
+      ClassesOf("%x = input " + image +
+                "\n%y, %i = adaptive_max_pool2d(%x) : f32" + result + ", i64" +
+                result + "\n"),
+      ElementsAre("copy_hidden", "max_pool", "copy_hidden", "copy_hidden"));
+  EXPECT_THAT(ClassesOf("phase backward\n%g = input f32" + result +
+                        "\n%x = input " + image + "\n%i = input i64" + result +
+                        "\n%d = adaptive_max_pool2d_backward(%g, %x, %i) : " +
+                        image + "\n"),
+              ElementsAre("copy_hidden", "copy_hidden", "pool_backward",
+                          "copy_hidden"));
+}
+
 TEST(KernelLayout, AConvolutionHandsChannelsLastOn) {
   const std::vector<Kernel> kernels = KernelsOf(R"(%x = input f32[2,8,6,6]
 %a = conv2d(%x, parameter f32[8,8,3,3]) {padding=[1, 1]} : f32[2,8,6,6]

@@ -99,6 +99,16 @@ TEST(Kernels, OfAnAdaptivePoolHaveTheWindowThatItTakes) {
   EXPECT_EQ(kernel.kernel_class, KernelClass::kAveragePool);
   EXPECT_EQ(kernel.window_height, 3);
   EXPECT_EQ(kernel.window_width, 2);
+  EXPECT_EQ(kernel.row_elements, 6);
+}
+
+TEST(Kernels, OfAnAdaptivePoolHaveWindowsThatShareElements) {
+  // Rows 0-3, 3-7, 7-11 and 11-14; columns 0-1, 1-2, 3-4 and 4-5.
+  EXPECT_EQ(KernelsOf(R"(%x = input f32[2,8,15,6]
+%y = adaptive_avg_pool2d(%x) {output_size=[4, 4]} : f32[2,8,4,4]
+)")[0]
+                .row_elements,
+            9);
 }
 
 TEST(Kernels, OfAReductionSayHowMuchItReduces) {
