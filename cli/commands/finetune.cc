@@ -118,6 +118,24 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
   return model;
 }
 
+/// Opens and traces the step of `model`. A network without blocks that could be
+/// checkpointed is traced without, if checkpointing is the method's default.
+Session OpenStep(const FinetuneOptions& options, ModelOptions& model) {
+  try {
+    Session session = model.Open(options.batch);
+    session.Step();
+    return session;
+  } catch (const Error& error) {
+    const bool is_default = options.model.loop.recompute.empty();
+    if (model.loop.recompute.empty() || !is_default) throw;
+    model.loop.recompute.clear();
+    Session session = model.Open(options.batch);
+    session.Step();  // Another problem than blocks is one here too.
+    PrintNote(fmt::format("{}; predicted without checkpointing", error.what()));
+    return session;
+  }
+}
+
 /// The largest size >= `least` that fits; 0 if not even that does.
 std::int64_t LargestFrom(std::int64_t least, std::int64_t most,
                          const std::function<Prediction(std::int64_t)>& predict,
@@ -129,10 +147,12 @@ std::int64_t LargestFrom(std::int64_t least, std::int64_t most,
 std::optional<std::int64_t> LongestSequence(const ModelOptions& model,
                                             const FinetuneOptions& options,
                                             const Predictor& predictor,
-                                            bool fits) {
+                                            const Prediction& asked) {
   if (!model.seq_len) return std::nullopt;
+  const bool fits = JudgeFit(asked, predictor.device(), options.limits).fits;
   const std::int64_t known = fits ? *model.seq_len / kLengthStep : 1;
   const auto predict = [&](std::int64_t steps) {
+    if (steps * kLengthStep == *model.seq_len) return asked;
     Session longer = model.AtLength(steps * kLengthStep).Open(options.batch);
     return longer.Predict(predictor);
   };
@@ -142,11 +162,14 @@ std::optional<std::int64_t> LongestSequence(const ModelOptions& model,
 }
 
 std::vector<Remedy> BestSavings(const ModelOptions& model,
-                                const FinetuneOptions& options) {
+                                const FinetuneOptions& options,
+                                const Prediction& asked) {
   const StepSimulator simulator(model, options.predictor, options.batch);
   const AdviceRequest request = {.setup = simulator.Setup(),
                                  .batch = options.batch,
-                                 .limits = options.limits};
+                                 .limits = options.limits,
+                                 .alone = true,
+                                 .unchanged = asked};
   std::vector<Remedy> savings =
       Advise(request, simulator.device(), [&simulator](const StepSetup& setup) {
         return simulator.Predict(setup, simulator.TraceStep(setup),
@@ -202,11 +225,11 @@ nlohmann::ordered_json OutlookToJson(const FinetuneOptions& options,
 }
 
 ExitCode RunFinetune(const FinetuneOptions& options) {
-  const ModelOptions model = WithMethod(options);
+  ModelOptions model = WithMethod(options);
   model.WarnOfMissingLocks();
   const Predictor predictor = options.predictor.Make(model.run);
   const DeviceSpec& device = predictor.device();
-  Session session = model.Open(options.batch);
+  Session session = OpenStep(options, model);
   Report report = AnswerStep(predictor, session, std::nullopt, {});
   report.setup = SetupWords(model, options.predictor);
   const bool fits = JudgeFit(report.prediction, device, options.limits).fits;
@@ -219,11 +242,13 @@ ExitCode RunFinetune(const FinetuneOptions& options) {
     outlook.batch = LargestFrom(
         fits ? options.batch : 1, kMostBatch,
         [&](std::int64_t batch) {
+          if (batch == options.batch) return report.prediction;
           return predictor.Predict(session.Graph({.batch = batch}));
         },
         device, options.limits);
-    outlook.length = LongestSequence(model, options, predictor, fits);
-    outlook.savings = BestSavings(model, options);
+    outlook.length =
+        LongestSequence(model, options, predictor, report.prediction);
+    outlook.savings = BestSavings(model, options, report.prediction);
   }
   if (options.json) {
     nlohmann::ordered_json document = ReportsToJson({&report, 1}, {});

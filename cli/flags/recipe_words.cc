@@ -3,21 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <set>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
 #include "cli/flags/synonyms.h"
 #include "foretell/error.h"
-#include "foretell/zoo.h"
-#include "src/core/ignoring_case.h"
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
 #include "src/recipes/recipe.h"
@@ -94,29 +90,6 @@ bool IsReplaced(const std::string& flag, const std::set<std::string>& given) {
          });
 }
 
-/// Endings of copies whose weights bitsandbytes has quantized, as flags state.
-constexpr std::string_view kCopies[] = {"-bnb-4bit", "-unsloth"};
-
-/// The name without its owner and without the endings of copies, in lower case.
-std::string LastName(const std::string& model) {
-  std::string name = LowerCase(model.substr(model.rfind('/') + 1));
-  for (const std::string_view ending : kCopies) {
-    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
-  }
-  return name;
-}
-
-/// `model`, or the known network of which it is a copy.
-std::string KnownModel(const std::string& model) {
-  std::error_code ignored;
-  if (std::filesystem::exists(model, ignored) || zoo::IsNetwork(model)) {
-    return model;
-  }
-  const std::vector<std::string> names = zoo::HubNames();
-  const auto known = std::ranges::find(names, LastName(model), &LastName);
-  return known == names.end() ? model : *known;
-}
-
 /// As a shell needs it.
 std::string Quoted(const std::string& word) {
   constexpr std::string_view kSpecial = "|()\\[]*?$ ;&<>\"#~";
@@ -164,7 +137,7 @@ std::vector<std::string> WithRecipes(const CLI::App& app,
   const recipes::Recipe recipe = recipes::ReadRecipe(given.configs, given.gpus);
   std::vector<std::string> stated;
   if (!given.has_model && !recipe.model.empty()) {
-    stated.push_back(KnownModel(recipe.model));
+    stated.push_back(recipe.model);
   }
   for (const recipes::RecipeFlag& flag : recipe.flags) {
     if (IsReplaced(flag.name, given.flags)) continue;

@@ -14,9 +14,6 @@ void AddRecipeFlags(CLI::App& command);
 /// the model, that the files of --config state (src/recipes/recipe.h). Flags
 /// of the user replace those of the files. Notes on stderr what was understood,
 /// as a command line, and which keys are left out. Throws what ReadRecipe does.
-///
-/// A model of the Hub that is not among zoo::HubNames is replaced by one with
-/// the same name from another owner, as copies of gated models have it.
 std::vector<std::string> WithRecipes(const CLI::App& app,
                                      std::vector<std::string> words);
 

@@ -82,7 +82,9 @@ at::Tensor DiffusionResidualBlock::forward(const at::Tensor& x,
   return sum / 1.0;  // A factor of the reference code, which is always 1.
 }
 
-ConditionEmbedding::ConditionEmbedding(std::int64_t in, std::int64_t out) {
+ConditionEmbedding::ConditionEmbedding(std::int64_t in, std::int64_t out,
+                                       std::string_view activation)
+    : activation_(FindTokenActivation(activation)) {
   first_ = register_module("linear_1", Dense(in, out));
   second_ = register_module("linear_2", Dense(out, out));
 }
@@ -90,7 +92,7 @@ ConditionEmbedding::ConditionEmbedding(std::int64_t in, std::int64_t out) {
 at::Tensor ConditionEmbedding::forward(const at::Tensor& x) {
   const ModuleScope scope(*this);
   at::Tensor y = first_->forward(x);
-  y = at::silu(y);
+  y = activation_(y);
   return second_->forward(y);
 }
 

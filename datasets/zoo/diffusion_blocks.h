@@ -4,8 +4,10 @@
 #include <torch/nn/modules/normalization.h>
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
+#include "datasets/zoo/token_activation.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
@@ -30,15 +32,19 @@ class DiffusionResidualBlock final : public torch::nn::Module {
   torch::nn::Conv2d shortcut_ = nullptr;  ///< Null if the widths are equal.
 };
 
-/// Dense, SiLU, dense: turns features of a step, or of a text, into a shift.
+/// Dense, activation, dense: turns features of a step, or of a text, into those
+/// of a network's width.
 class ConditionEmbedding final : public torch::nn::Module {
  public:
-  ConditionEmbedding(std::int64_t in, std::int64_t out);
+  /// `activation`: a name of FindTokenActivation.
+  ConditionEmbedding(std::int64_t in, std::int64_t out,
+                     std::string_view activation = "silu");
 
-  /// x: [batch, in]; returns [batch, out].
+  /// x: [..., in]; returns [..., out].
   at::Tensor forward(const at::Tensor& x);
 
  private:
+  TokenActivation activation_;
   Dense first_ = nullptr;
   Dense second_ = nullptr;
 };

@@ -88,8 +88,11 @@ class UNetUnit final : public torch::nn::Module {
  public:
   UNetUnit(const DiffusionUNetConfig& config, std::int64_t in, std::int64_t out,
            std::int64_t depth) {
-    residual_ = register_module(
-        "resnet",
+    // Numbered, as transformer_blocks are: diffusers checkpoints each of both.
+    const auto list =
+        register_module("resnets", std::make_shared<torch::nn::Module>());
+    residual_ = list->register_module(
+        "0",
         std::make_shared<DiffusionResidualBlock>(in, out, config.TimeWidth()));
     if (depth == 0) return;
     attention_ =

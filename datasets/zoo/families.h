@@ -41,5 +41,7 @@ extern const Family kVaeDecoder;
 extern const Family kWhisper;
 extern const Family kDetr;
 extern const Family kFlux;
+extern const Family kSd3;
+extern const Family kWan;
 
 }  // namespace foretell::zoo

@@ -1,6 +1,6 @@
 // The diffusion transformer of FLUX.1 (Black Forest Labs 2024) as diffusers'
 // FluxTransformer2DModel at 004f1e8c: one step of denoising a batch of latent
-// images. Attention's weights have diffusers' names, which adapters choose by.
+// images. Weights of blocks have diffusers' names, which adapters choose by.
 //
 // Positions are counted along one axis instead of three: the tables have the
 // same sizes.
@@ -11,7 +11,7 @@
 
 #include "datasets/zoo/diffusion_blocks.h"
 #include "datasets/zoo/families.h"
-#include "datasets/zoo/flux_blocks.h"
+#include "datasets/zoo/joint_blocks.h"
 
 namespace foretell::zoo {
 namespace {
@@ -34,7 +34,11 @@ struct FluxConfig {
   FORETELL_FIELDS(depth, single_depth, heads, head_width, channels, image_size,
                   text_width, seq, pooled_width, guidance)
 
-  FluxShape Shape() const { return {.heads = heads, .head_width = head_width}; }
+  JointShape Shape() const {
+    return {.heads = heads,
+            .head_width = head_width,
+            .head_norm = NormKind::kFused};
+  }
 
   std::vector<InputSpec> Inputs() const {
     std::vector<InputSpec> inputs = {
@@ -61,11 +65,11 @@ class Flux final : public Network {
     text_ =
         register_module("context_embedder", Dense(config.text_width, width));
     image_ = register_module("x_embedder", Dense(config.channels, width));
-    blocks_ = AddBlocks<FluxBlock>("transformer_blocks", config.depth);
+    blocks_ = AddBlocks<JointBlock>("transformer_blocks", config.depth);
     singles_ = AddBlocks<FluxSingleBlock>("single_transformer_blocks",
                                           config.single_depth);
     norm_out_ =
-        register_module("norm_out", std::make_shared<FluxNorm>(width, 2));
+        register_module("norm_out", std::make_shared<AdaptiveNorm>(width, 2));
     proj_out_ = register_module("proj_out", Dense(width, config.channels));
   }
 
@@ -140,9 +144,9 @@ class Flux final : public Network {
   std::shared_ptr<ConditionEmbedding> pooled_;
   Dense text_ = nullptr;
   Dense image_ = nullptr;
-  std::vector<std::shared_ptr<FluxBlock>> blocks_;
+  std::vector<std::shared_ptr<JointBlock>> blocks_;
   std::vector<std::shared_ptr<FluxSingleBlock>> singles_;
-  std::shared_ptr<FluxNorm> norm_out_;
+  std::shared_ptr<AdaptiveNorm> norm_out_;
   Dense proj_out_ = nullptr;
 };
 

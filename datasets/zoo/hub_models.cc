@@ -1,5 +1,8 @@
 #include "datasets/zoo/hub_models.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -8,6 +11,7 @@
 
 #include "foretell/zoo.h"
 #include "src/core/embedded_file.h"
+#include "src/core/ignoring_case.h"
 #include "src/core/parse_json.h"
 
 namespace foretell::zoo {
@@ -17,7 +21,8 @@ std::span<const EmbeddedFile> ArchitectureFiles();
 
 namespace {
 
-/// The rows of all files: {"names": […], "source": "…", "config": {…}}.
+/// The rows of all files: {"names": […], "source": "…", "config": {…}}, or
+/// instead of the configuration {"network": "sd3_medium"} of the zoo.
 const nlohmann::json& HubRows() {
   static const nlohmann::json kRows = [] {
     nlohmann::json rows = nlohmann::json::array();
@@ -32,6 +37,34 @@ const nlohmann::json& HubRows() {
   return kRows;
 }
 
+/// The row that has `name`; null if none has.
+const nlohmann::json* FindRow(std::string_view name) {
+  for (const nlohmann::json& row : HubRows()) {
+    for (const nlohmann::json& one : row.at("names")) {
+      if (one.get_ref<const std::string&>() == name) return &row;
+    }
+  }
+  return nullptr;
+}
+
+/// Endings of copies whose weights bitsandbytes has quantized, as flags state.
+constexpr std::string_view kCopies[] = {"-bnb-4bit", "-unsloth"};
+
+/// The name without its owner and without the endings of copies, in lower case.
+std::string LastName(std::string_view model) {
+  std::string name = LowerCase(model.substr(model.find('/') + 1));
+  for (const std::string_view ending : kCopies) {
+    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  }
+  return name;
+}
+
+/// "owner/name", and not the path of a file: "./name", "/folder/name".
+bool IsHubName(std::string_view name) {
+  return std::ranges::count(name, '/') == 1 && name.front() != '/' &&
+         name.front() != '.';
+}
+
 }  // namespace
 
 std::vector<std::string> HubNames() {
@@ -42,15 +75,30 @@ std::vector<std::string> HubNames() {
   return names;
 }
 
+std::optional<std::string> KnownHubName(std::string_view name) {
+  if (!IsHubName(name)) return std::nullopt;
+  if (FindRow(name) != nullptr) return std::string(name);
+  const std::vector<std::string> names = HubNames();
+  const auto known = std::ranges::find(names, LastName(name), &LastName);
+  if (known == names.end()) return std::nullopt;
+  return *known;
+}
+
 std::optional<HubNetwork> FindHubModel(std::string_view name) {
-  if (name.find('/') == std::string_view::npos) return std::nullopt;
-  for (const nlohmann::json& row : HubRows()) {
-    for (const nlohmann::json& one : row.at("names")) {
-      if (one.get_ref<const std::string&>() != name) continue;
-      return ReadHubConfig(row.at("config"), std::string(name));
-    }
+  const nlohmann::json* row = FindRow(name);
+  if (row == nullptr || !row->contains("config")) return std::nullopt;
+  HubNetwork network = ReadHubConfig(row->at("config"), std::string(name));
+  if (row->contains("part")) {
+    network.warnings.push_back(
+        fmt::format("{}: only its {} is predicted", name,
+                    row->at("part").get_ref<const std::string&>()));
   }
-  return std::nullopt;
+  return network;
+}
+
+std::string StockOfHubName(std::string_view name) {
+  const nlohmann::json* row = FindRow(name);
+  return row == nullptr ? "" : row->value("network", "");
 }
 
 }  // namespace foretell::zoo

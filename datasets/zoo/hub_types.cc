@@ -399,7 +399,7 @@ constexpr HubKey kT5Keys[] = {
     {"d_ff", "inner", "2048"},
     {"vocab_size", "vocabulary", "32128"},
     {"dropout_rate", "dropout", "0.1"},
-    {"feed_forward_proj", "", "relu", "relu"},
+    {"feed_forward_proj", "feed_forward", "relu", "relu"},
     {"relative_attention_num_buckets", "", "32", "32"},
     {"relative_attention_max_distance", "", "128", "128"},
 };

@@ -74,11 +74,18 @@ Selection Unchanged(std::string_view name, bool may_be_file) {
     auto network = ReadHubFile(std::string(name));
     if (network) return FromHub(*std::move(network), true);
   }
-  auto network = FindHubModel(name);
-  if (network) return FromHub(*std::move(network), false);
-  const auto found = Stocks().find(name);
-  if (found == Stocks().end()) RefuseName(name);
-  return Configured(found->second);
+  const std::string known = KnownHubName(name).value_or(std::string(name));
+  auto network = FindHubModel(known);
+  const std::string stock = StockOfHubName(known);
+  const auto found = Stocks().find(stock.empty() ? name : stock);
+  if (!network && found == Stocks().end()) RefuseName(name);
+  Selection selection =
+      network ? FromHub(*std::move(network), false) : Configured(found->second);
+  if (known != name) {
+    selection.warnings.push_back(fmt::format(
+        "{}: predicted as {}, which has the same name", name, known));
+  }
+  return selection;
 }
 
 std::string_view WithoutChanges(std::string_view name) {
@@ -137,7 +144,7 @@ bool IsNetwork(std::string_view name) {
       return error.code() != ErrorCode::kUnsupported;
     }
   }
-  return std::ranges::count(HubNames(), base) > 0;
+  return KnownHubName(base).has_value();
 }
 
 std::string WhyNoNetwork(std::string_view name) {

@@ -87,9 +87,11 @@ class SpatialTransformer::Block final : public torch::nn::Module {
 SpatialTransformer::SpatialTransformer(const SpatialTransformerShape& shape) {
   const std::int64_t width = shape.width;
   norm_ = register_module("norm", GroupsNorm(width, kSpatialEpsilon));
+  const auto list = register_module("transformer_blocks",
+                                    std::make_shared<torch::nn::Module>());
   for (std::int64_t i = 0; i < shape.depth; ++i) {
-    blocks_.push_back(register_module(fmt::format("block{}", i),
-                                      std::make_shared<Block>(shape)));
+    blocks_.push_back(list->register_module(fmt::format("{}", i),
+                                            std::make_shared<Block>(shape)));
   }
   if (shape.is_linear) {
     dense_in_ = register_module("proj_in", Dense(width, width));

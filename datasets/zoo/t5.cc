@@ -14,6 +14,7 @@
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
 #include "datasets/zoo/module_scope.h"
+#include "datasets/zoo/token_activation.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
@@ -32,11 +33,12 @@ struct T5Config {
   std::int64_t inner = 2048;
   std::int64_t vocabulary = 32128;
   double dropout = 0.1;
-  std::string attention = "sdpa";  ///< Or "eager".
-  std::int64_t seq = 128;          ///< Tokens.
+  std::string feed_forward = "relu";  ///< Or "gated-gelu", as T5 1.1.
+  std::string attention = "sdpa";     ///< Or "eager".
+  std::int64_t seq = 128;             ///< Tokens.
 
   FORETELL_FIELDS(width, depth, heads, head_width, inner, vocabulary, dropout,
-                  attention, seq)
+                  feed_forward, attention, seq)
 
   std::vector<InputSpec> Inputs() const {
     return {BatchedInput("tokens", DType::kI64, {seq})};
@@ -150,6 +152,25 @@ class RelativeAttention final : public torch::nn::Module {
   Dense o_ = nullptr;
 };
 
+/// The first half of T5DenseGatedActDense: two products, one of them through
+/// GELU, times each other.
+struct GatedInner final : torch::nn::Module {
+  GatedInner(std::int64_t width, std::int64_t inner) {
+    gate = register_module("wi_0", Dense(width, inner, /*has_bias=*/false));
+    linear = register_module("wi_1", Dense(width, inner, /*has_bias=*/false));
+  }
+
+  at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
+    const at::Tensor through = TanhGelu(gate->forward(x));
+    const at::Tensor other = linear->forward(x);
+    return through * other;
+  }
+
+  Dense gate = nullptr;
+  Dense linear = nullptr;
+};
+
 struct T5Block : torch::nn::Module {
   explicit T5Block(const T5Config& config) : dropout_(config.dropout) {
     norm_ = register_module("norm",
@@ -157,8 +178,13 @@ struct T5Block : torch::nn::Module {
     attention_ = register_module("attention",
                                  std::make_shared<RelativeAttention>(config));
     mlp_->Add("norm", std::make_shared<RootMeanSquareNorm>(config.width));
-    mlp_->Add("wi", Dense(config.width, config.inner, /*has_bias=*/false));
-    mlp_->Add("act", torch::nn::ReLU());
+    if (config.feed_forward == "gated-gelu") {
+      mlp_->Add("gated",
+                std::make_shared<GatedInner>(config.width, config.inner));
+    } else {
+      mlp_->Add("wi", Dense(config.width, config.inner, /*has_bias=*/false));
+      mlp_->Add("act", torch::nn::ReLU());
+    }
     mlp_->Add("inner_dropout", torch::nn::Dropout(config.dropout));
     mlp_->Add("wo", Dense(config.inner, config.width, /*has_bias=*/false));
     mlp_->Add("dropout", torch::nn::Dropout(config.dropout));
@@ -236,6 +262,8 @@ class T5Encoder final : public UnaryNetwork {
 std::shared_ptr<Network> T5Config::Make() const {
   Require(attention == "sdpa" || attention == "eager",
           "attention=" + attention + ": expected sdpa or eager");
+  Require(feed_forward == "relu" || feed_forward == "gated-gelu",
+          "feed_forward=" + feed_forward + ": expected relu or gated-gelu");
   Require(depth > 0 && heads > 0 && head_width > 0 && seq > 0,
           "depth, heads, head_width and seq must be positive");
   return std::make_shared<T5Encoder>(*this);

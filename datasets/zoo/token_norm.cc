@@ -37,6 +37,10 @@ at::Tensor TokenNorm::forward(const at::Tensor& x) {
   if (kind_ == NormKind::kLayer) {
     return at::layer_norm(x, {x.size(-1)}, weight_, bias_, kTokenNormEpsilon);
   }
+  if (kind_ == NormKind::kFused) {
+    return at::rms_norm(x, {x.size(-1)}, weight_, kTokenNormEpsilon);
+  }
+  if (kind_ == NormKind::kDiffusers) return ScaledByRoot(x);
   if (FusedKernelScope::Takes(FusedKernel::kRmsNorm)) {
     return liger::RmsNorm(x, weight_);
   }
@@ -48,6 +52,14 @@ at::Tensor TokenNorm::forward(const at::Tensor& x) {
   if (kind_ == NormKind::kRms) return weight_ * y.to(x.scalar_type());
   y = y * at::add(weight_.to(at::kFloat), 1.0);
   return y.to(x.scalar_type());
+}
+
+at::Tensor TokenNorm::ScaledByRoot(const at::Tensor& x) const {
+  at::Tensor variance = at::pow(x.to(at::kFloat), 2);
+  variance = variance.mean(-1, /*keepdim=*/true);
+  at::Tensor y = x * at::rsqrt(variance + kTokenNormEpsilon);
+  y = y.to(weight_.scalar_type());
+  return y * weight_;
 }
 
 }  // namespace foretell::zoo

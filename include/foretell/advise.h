@@ -41,6 +41,10 @@ struct AdviceRequest {
   std::string trainable = {};
   LoraSpec lora = {};  ///< Likewise; the default: no remedy.
   FitLimits limits = {};
+  /// Tries single changes alone: no combinations, and no recommendation.
+  bool alone = false;
+  /// Of the unchanged step, if it is known: it is not simulated again.
+  std::optional<Prediction> unchanged = {};
 };
 
 /// A simulated step, and whether it keeps the limits.

@@ -89,8 +89,10 @@ struct LargestBatchFound {
 /// has become empty.
 bool RefusesSize(const Error& error);
 
-/// The largest batch of `range` that JudgeFit accepts. Calls `predict` about 2
-/// log2(answer) times: doubles the batch until one is refused, then bisects.
+/// The largest batch of `range` that JudgeFit accepts. Doubles the batch,
+/// then goes where a line through what the last two need meets the limit, and
+/// likewise between the last accepted and the first refused one: about 5 calls
+/// of `predict` where needs grow like a line, at most about 4 log2(answer).
 /// JudgeFit refuses the answer + 1 unless the answer is range.most; if figures
 /// do not grow with the batch, it may accept a still larger one.
 ///

@@ -24,7 +24,8 @@ struct Description {
 /// Whether `name` (with changes, as for Load) is a network for Load and not a
 /// model file: it begins with kPrefix; or it is the path of a config.json of
 /// Hugging Face's transformers, of its folder or of weights next to it, that a
-/// family expresses; or it is one of HubNames, and no file has this path.
+/// family expresses; or no file has this path, and it is one of HubNames or has
+/// the same last part as one, as copies of gated or quantized models do.
 bool IsNetwork(std::string_view name);
 
 /// Why the config.json that `name` leads to is not a network for Load: its
@@ -32,7 +33,7 @@ bool IsNetwork(std::string_view name);
 std::string WhyNoNetwork(std::string_view name);
 
 /// Names on the Hugging Face Hub ("org/name") whose configurations the library
-/// has: Load accepts them, and never asks the network.
+/// has: Load accepts them and copies of them, and never asks the network.
 std::vector<std::string> HubNames();
 
 /// Names of the stock networks, ordered by family, then as their papers list

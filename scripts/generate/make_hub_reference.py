@@ -12,18 +12,18 @@ import pathlib
 import sys
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, T5EncoderModel
 
 TABLE = pathlib.Path(__file__).parents[2] / "data/architectures/hub_models.json"
-ENCODERS = ("bert",)
+ENCODERS = {"bert": AutoModel.from_config, "t5": T5EncoderModel}
 
 
 def parameters(numbers):
     """Of the class that docs/zoo.md names; shared weights count once."""
     kind = numbers.pop("model_type")
-    maker = AutoModel if kind in ENCODERS else AutoModelForCausalLM
+    maker = ENCODERS.get(kind, AutoModelForCausalLM.from_config)
     with torch.device("meta"):
-        network = maker.from_config(AutoConfig.for_model(kind, **numbers))
+        network = maker(AutoConfig.for_model(kind, **numbers))
     return sum(weight.numel() for weight in network.parameters())
 
 
@@ -31,7 +31,8 @@ def main():
     rows = csv.writer(sys.stdout, lineterminator="\n")
     rows.writerow(("model", "parameters"))
     for row in json.loads(TABLE.read_text())["models"]:
-        rows.writerow((row["names"][0], parameters(row["config"])))
+        if "config" in row:  # Else make_diffusion_golden.py has it.
+            rows.writerow((row["names"][0], parameters(row["config"])))
 
 
 if __name__ == "__main__":

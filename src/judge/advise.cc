@@ -39,7 +39,9 @@ class Adviser {
       : request_(request), device_(device), simulate_(simulate) {}
 
   Advice Run() {
-    advice_.unchanged = Simulate(request_.setup);
+    advice_.unchanged = request_.unchanged
+                            ? Judged(request_.setup, *request_.unchanged)
+                            : Simulate(request_.setup);
     for (const RemedyRow& row : RemediesFor(request_, device_)) TryAlone(row);
     SplitBatch();
     std::ranges::stable_sort(advice_.remedies,
@@ -48,14 +50,18 @@ class Adviser {
                                  return a.keeps_numerics;
                                return a.saved_mib > b.saved_mib;
                              });
-    if (!advice_.unchanged.fits) FindSmallest();
+    if (!advice_.unchanged.fits && !request_.alone) FindSmallest();
     SortCombinations();
     return std::move(advice_);
   }
 
  private:
   SimulatedStep Simulate(const StepSetup& setup) const {
-    const Prediction prediction = simulate_(setup);
+    return Judged(setup, simulate_(setup));
+  }
+
+  SimulatedStep Judged(const StepSetup& setup,
+                       const Prediction& prediction) const {
     const mig::Verdict verdict =
         mig::Judge(ToDemand(prediction), device_, request_.limits.profile);
     return {.memory_mib = verdict.total_mib,

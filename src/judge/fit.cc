@@ -1,9 +1,11 @@
 #include "foretell/fit.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "foretell/error.h"
 #include "foretell/mig.h"
@@ -98,15 +100,82 @@ Begin FindBegin(const BatchRange& range, const Fits& fits,
   return begin;
 }
 
+/// Shares of the limits that sizes take; of refused ones there is none.
+using Shares = std::map<std::int64_t, double>;
+
+/// The share of its limit that the check nearest to it takes.
+double WorstShare(const FitVerdict& verdict, bool tight) {
+  double worst = 0;
+  for (const FitCheck& check : verdict.checks) {
+    const double value = tight ? check.least : check.value;
+    worst = std::max(worst, value / check.limit);
+  }
+  return worst;
+}
+
+/// The size at which a line through the shares of `a` and `b` reaches the
+/// limits; empty where it rises nowhere, or a share is missing.
+std::optional<double> SizeAtLimit(std::int64_t a, std::int64_t b,
+                                  const Shares& shares) {
+  const auto of_a = shares.find(a);
+  const auto of_b = shares.find(b);
+  if (of_a == shares.end() || of_b == shares.end()) return std::nullopt;
+  const double rise =
+      (of_b->second - of_a->second) / static_cast<double>(b - a);
+  if (!(rise > 0)) return std::nullopt;
+  return static_cast<double>(a) + (1 - of_a->second) / rise;
+}
+
+/// Most sizes need more in proportion: what two accepted ones need says where
+/// the limit is. Twice the larger, or up to kFarthest times it.
+std::int64_t NextToTry(std::int64_t before, std::int64_t good,
+                       std::int64_t most, const Shares& shares) {
+  constexpr std::int64_t kFarthest = 8;
+  const std::int64_t room = most - good;
+  const auto limit =
+      before > 0 ? SizeAtLimit(before, good, shares) : std::nullopt;
+  if (!limit) return good + std::min(good, room);
+  const double step = std::floor(*limit) + 1 - static_cast<double>(good);
+  const double farthest = static_cast<double>((kFarthest - 1) * good);
+  const auto whole =
+      static_cast<std::int64_t>(std::clamp(step, 1.0, std::max(farthest, 1.0)));
+  return good + std::min(whole, room);
+}
+
 template <typename Fits>
-Bracket BracketByDoubling(std::int64_t good, std::int64_t most,
-                          const Fits& fits) {
+Bracket FindBracket(std::int64_t good, std::int64_t most, const Fits& fits,
+                    const Shares& shares) {
+  std::int64_t before = 0;
   while (good < most) {
-    const std::int64_t next = good + std::min(good, most - good);
+    const std::int64_t next = NextToTry(before, good, most, shares);
     if (!fits(next)) return {good, next};
-    good = next;
+    before = std::exchange(good, next);
   }
   return {most, most + 1};
+}
+
+/// Narrows `bracket` to neighbours: where a line says that the limit is, and in
+/// the middle after two tries that left more than half.
+template <typename Fits>
+std::int64_t LastGood(Bracket bracket, const Fits& fits, const Shares& shares) {
+  constexpr int kMostSlowTries = 2;
+  int slow = 0;
+  while (bracket.bad - bracket.good > 1) {
+    const std::int64_t width = bracket.bad - bracket.good;
+    std::int64_t next = bracket.good + width / 2;
+    const auto limit = SizeAtLimit(bracket.good, bracket.bad, shares);
+    const bool is_guess = limit && slow < kMostSlowTries;
+    if (is_guess) {
+      const double inside =
+          std::clamp(std::floor(*limit), static_cast<double>(bracket.good + 1),
+                     static_cast<double>(bracket.bad - 1));
+      next = static_cast<std::int64_t>(inside);
+    }
+    (fits(next) ? bracket.good : bracket.bad) = next;
+    const bool is_slow = 2 * (bracket.bad - bracket.good) > width;
+    slow = is_guess && is_slow ? slow + 1 : 0;
+  }
+  return bracket.good;
 }
 
 }  // namespace
@@ -153,8 +222,11 @@ LargestBatchFound LargestBatch(
     const BatchRange& range,
     const std::function<Prediction(std::int64_t)>& predict,
     const DeviceSpec& device, const FitLimits& limits) {
+  Shares shares;
   const auto fits = [&](std::int64_t batch) {
-    return JudgeFit(predict(batch), device, limits).fits;
+    const FitVerdict verdict = JudgeFit(predict(batch), device, limits);
+    shares[batch] = WorstShare(verdict, limits.tight);
+    return verdict.fits;
   };
   std::map<std::int64_t, std::string> refusals;
   const auto fits_and_allowed = [&](std::int64_t batch) {
@@ -171,13 +243,10 @@ LargestBatchFound LargestBatch(
   LargestBatchFound found{.least = begin.least};
   if (!below.empty()) found.least_refusal = below.rbegin()->second.what();
   if (begin.good == 0) return found;
-  Bracket bracket = BracketByDoubling(begin.good, range.most, fits_and_allowed);
-  while (bracket.bad - bracket.good > 1) {
-    const std::int64_t middle = bracket.good + (bracket.bad - bracket.good) / 2;
-    (fits_and_allowed(middle) ? bracket.good : bracket.bad) = middle;
-  }
-  found.batch = bracket.good;
-  found.refusal = refusals[bracket.good + 1];
+  const Bracket bracket =
+      FindBracket(begin.good, range.most, fits_and_allowed, shares);
+  found.batch = LastGood(bracket, fits_and_allowed, shares);
+  found.refusal = refusals[found.batch + 1];
   return found;
 }
 

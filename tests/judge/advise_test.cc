@@ -108,6 +108,26 @@ TEST(Advise, RanksWhatKeepsTheNumericsFirst) {
   EXPECT_EQ(first.setup.loop.recompute, "auto");
 }
 
+TEST(Advise, TriesSingleChangesAloneWhenAsked) {
+  AdviceRequest request = {.setup = {.run = {.mode = Mode::kTraining,
+                                             .optimizer = Optimizer::kAdam}},
+                           .batch = 6,
+                           .limits = {.max_memory_mib = 450}};
+  const Advice all = Advise(request, A100(), &SimulateTraining);
+  request.alone = true;
+  request.unchanged = Taking(1000, 10);
+  std::size_t calls = 0;
+  const Advice alone = Advise(request, A100(), [&](const StepSetup& setup) {
+    ++calls;
+    return SimulateTraining(setup);
+  });
+  EXPECT_EQ(calls, alone.remedies.size() + alone.untried.size());
+  EXPECT_EQ(NamesOfRemedies(alone), NamesOfRemedies(all));
+  EXPECT_EQ(alone.remedies.front().saved_mib, all.remedies.front().saved_mib);
+  EXPECT_FALSE(alone.smallest);
+  EXPECT_TRUE(all.smallest);
+}
+
 /// Shards take 900 MiB off, and nothing else as much.
 Prediction SimulateShards(const StepSetup& setup) {
   Prediction prediction = SimulateTraining(setup);

@@ -214,6 +214,17 @@ TEST(LargestBatch, IsTheLastThatJudgeFitAcceptsOnEveryDeviceAndProfile) {
   }
 }
 
+TEST(LargestBatch, FindsTheLimitOfNeedsThatGrowBySteps) {
+  for (const double limit_mib : {999.0, 1000.0, 1001.0, 5000.0}) {
+    const auto predict = [](std::int64_t batch) {
+      return Needing(100.0 * std::floor(static_cast<double>(batch) / 7));
+    };
+    const auto largest = static_cast<std::int64_t>(limit_mib / 100) * 7 + 6;
+    EXPECT_EQ(Largest(100'000, predict, A100(), {.max_memory_mib = limit_mib}),
+              largest);
+  }
+}
+
 /// `text` with the batch size in the place of every "B".
 OperatorGraph WithBatch(std::string text, std::int64_t batch) {
   for (std::size_t at = text.find('B'); at != std::string::npos;
@@ -400,7 +411,7 @@ TEST(LargestBatch, BeginsAtTheLeastAndSaysWhatTheModelRefused) {
   EXPECT_EQ(search({.least = 3, .most = 9}, {.max_memory_mib = 20}).batch, 0);
 }
 
-TEST(LargestBatch, AsksTwiceThePowerOfTwo) {
+TEST(LargestBatch, GoesWhereALineMeetsTheLimit) {
   int asked = 0;
   const std::int64_t best = Largest(
       std::int64_t{1} << 40,
@@ -410,8 +421,8 @@ TEST(LargestBatch, AsksTwiceThePowerOfTwo) {
       },
       A100());
   EXPECT_EQ(best, 40441);
-  // 1, 2, 4 … 65536, then fifteen halvings of 32768 to 65536.
-  EXPECT_EQ(asked, 17 + 15);
+  // 1, 2, 16 … 8192, at most eight times the last, then 40442 and 40441.
+  EXPECT_EQ(asked, 8);
 }
 
 TEST(LargestBatch, DrawsATrueLineWhereMemoryGoesUpAndDown) {

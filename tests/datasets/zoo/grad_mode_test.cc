@@ -151,11 +151,10 @@ std::int64_t FixedBytes(const OperatorGraph& graph) {
   return bytes;
 }
 
-// Small decoders of each kind against transformers' own, which
-// scripts/generate/make_decoder_golden.py runs at batch 2.
-TEST(GradModeOfZoo, KeepsWhatDecodersOfTransformersKeep) {
-  std::ifstream file(FORETELL_SOURCE_DIR
-                     "/tests/golden/decoders/live_bytes.csv");
+/// Holds the networks of a table, at batch 2, to the parameters and the bytes
+/// kept that it states. Returns the number of its rows.
+int ExpectKeptBytes(const std::string& table) {
+  std::ifstream file(FORETELL_SOURCE_DIR "/tests/golden/" + table);
   std::string line;
   std::getline(file, line);  // The header.
   int rows = 0;
@@ -172,7 +171,19 @@ TEST(GradModeOfZoo, KeepsWhatDecodersOfTransformersKeep) {
     EXPECT_EQ(LivingOf(graph).end - FixedBytes(graph), std::stoll(kept));
     ++rows;
   }
-  EXPECT_EQ(rows, 16);
+  return rows;
+}
+
+// Small decoders of each kind against transformers' own, which
+// scripts/generate/make_decoder_golden.py runs.
+TEST(GradModeOfZoo, KeepsWhatDecodersOfTransformersKeep) {
+  EXPECT_EQ(ExpectKeptBytes("decoders/live_bytes.csv"), 16);
+}
+
+// Small diffusion transformers against diffusers' own, which
+// scripts/generate/make_diffusion_golden.py runs.
+TEST(GradModeOfZoo, KeepsWhatTransformersOfDiffusersKeep) {
+  EXPECT_EQ(ExpectKeptBytes("diffusion/live_bytes.csv"), 5);
 }
 
 struct PublishedRow {

@@ -281,10 +281,9 @@ double SizeInName(const std::string& name) {
 /// Names that state another size: Gemma's leave out the embedding, Mixtral's is
 /// of one expert, and the others round down, Falcon3's 1.67 billion to 1.
 constexpr std::string_view kLooseNames[] = {
-    "google/gemma",          "meta-llama/Llama-3.2-1B",
-    "mistralai/Mixtral",     "openlm-research/open_llama_3b",
-    "tiiuae/Falcon3-1B",     "BSC-LT/salamandra-",
-    "stabilityai/stablelm-",
+    "google/gemma",       "meta-llama/Llama-3.2-1B",       "google/codegemma",
+    "mistralai/Mixtral",  "openlm-research/open_llama_3b", "tiiuae/Falcon3-1B",
+    "BSC-LT/salamandra-", "stabilityai/stablelm-",
 };
 
 TEST(HubModels, HaveTheSizeThatTheirNamesState) {
@@ -299,6 +298,30 @@ TEST(HubModels, HaveTheSizeThatTheirNamesState) {
     if (is_loose || parameters < 0 || size == 0) continue;
     EXPECT_NEAR(static_cast<double>(parameters) / size, 1, 0.1) << name;
   }
+}
+
+TEST(HubModels, TakeCopiesForTheNetworkOfTheSameName) {
+  const Program copy = Load("unsloth/Llama-3.2-1B-unsloth-bnb-4bit");
+  EXPECT_EQ(copy.parameter_elements(), ParametersOf("meta-llama/Llama-3.2-1B"));
+  EXPECT_EQ(copy.warnings(Mode::kTraining).size(), 1u);
+  EXPECT_FALSE(IsNetwork("unsloth/Llama-0-1B-bnb-4bit"));
+  EXPECT_FALSE(IsNetwork("./Llama-3.2-1B"));
+  EXPECT_FALSE(IsNetwork("models/of/Llama-3.2-1B"));
+}
+
+TEST(HubModels, WarnWhereTheyAreAPart) {
+  const auto warnings = [](const char* name) {
+    return Load(name).warnings(Mode::kTraining).size();
+  };
+  EXPECT_EQ(warnings("google/gemma-3-4b-it"), 1u);
+  EXPECT_EQ(warnings("google/gemma-3-1b-it"), 0u);
+}
+
+TEST(HubModels, AreNetworksOfDiffusersToo) {
+  EXPECT_EQ(Load("stabilityai/stable-diffusion-3.5-large").parameter_elements(),
+            Load("sd3_5_large").parameter_elements());
+  EXPECT_EQ(Load("Wan-AI/Wan2.1-T2V-1.3B-Diffusers?frames=1").name(),
+            "zoo:Wan-AI/Wan2.1-T2V-1.3B-Diffusers?frames=1");
 }
 
 TEST(HubModels, AreNamedWithThePrefixOfTheZoo) {

@@ -188,33 +188,82 @@ TEST(Vit, DinoHasScalesAndNoClasses) {
             (std::vector<std::int64_t>{2, 768}));
 }
 
-// Products with biases of diffusers' FluxTransformer2DModel: FLUX.1-dev has
-// 11,901,408,320 weights.
-TEST(Flux, MatchesAHandCount) {
-  const auto product = [](std::int64_t in, std::int64_t out) {
-    return in * out + out;
-  };
-  const std::int64_t w = 3072;
-  const std::int64_t mlp = product(w, 4 * w) + product(4 * w, w);
-  const std::int64_t joint =
-      2 * product(w, 6 * w) + 8 * product(w, w) + 4 * 128 + 2 * mlp;
-  const std::int64_t single = product(w, 3 * w) + product(w, 4 * w) +
-                              product(5 * w, w) + 3 * product(w, w) + 2 * 128;
-  const std::int64_t ends = 2 * (product(256, w) + product(w, w)) +
-                            product(768, w) + product(w, w) + product(4096, w) +
-                            product(64, w) + product(w, 2 * w) + product(w, 64);
-  EXPECT_EQ(ends + 19 * joint + 38 * single, 11'901'408'320);
-  EXPECT_EQ(zoo::Load("flux1_dev").parameter_elements(),
-            ends + 19 * joint + 38 * single);
+// On the meta device, by scripts/generate/make_diffusion_golden.py.
+TEST(DiffusionTransformers, HaveTheParametersOfDiffusers) {
+  std::ifstream file(FORETELL_SOURCE_DIR
+                     "/tests/golden/diffusion/parameters.csv");
+  std::string line;
+  std::getline(file, line);  // The header.
+  std::set<std::string, std::less<>> seen;
+  while (std::getline(file, line)) {
+    const std::string name = line.substr(0, line.find(','));
+    EXPECT_EQ(zoo::Load(name).parameter_elements(),
+              std::stoll(line.substr(name.size() + 1)))
+        << name;
+    seen.insert(name);
+  }
+  for (const zoo::Family* family : {&zoo::kFlux, &zoo::kSd3, &zoo::kWan}) {
+    for (const zoo::Variant& variant : family->variants) {
+      EXPECT_TRUE(seen.contains(variant.name)) << variant.name;
+    }
+  }
 }
 
-TEST(Flux, ReturnsThePatchesOfTheImage) {
-  const Trace trace = TraceZoo(
-      "flux?depth=1&single_depth=1&heads=2&head_width=16&text_width=32&"
-      "image_size=4&seq=5",
-      3);
-  EXPECT_EQ(trace.outputs.front().type.shape,
-            (std::vector<std::int64_t>{3, 16, 64}));
+TEST(DiffusionTransformers, ReturnWhatTheyDenoise) {
+  const struct {
+    const char* network;
+    std::vector<std::int64_t> shape;
+  } rows[] = {
+      {"flux?depth=1&single_depth=1&heads=2&head_width=16&text_width=32&"
+       "image_size=4&seq=5",
+       {3, 16, 64}},
+      {"sd3?depth=2&heads=2&head_width=16&text_width=32&image_size=8&seq=5",
+       {3, 16, 8, 8}},
+      {"wan?depth=1&heads=2&head_width=16&text_width=32&frames=3&height=4&"
+       "width=6&seq=5",
+       {3, 16, 3, 4, 6}},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(TraceZoo(row.network, 3).outputs.front().type.shape, row.shape)
+        << row.network;
+  }
+}
+
+/// Paths of the layers that get adapters.
+std::set<std::string> Adapted(const std::string& network,
+                              const std::string& targets) {
+  const Trace trace =
+      TraceZoo(network, 1,
+               {.run = {.mode = Mode::kTraining},
+                .loop = {.lora = {.rank = 4, .targets = targets}}});
+  std::set<std::string> paths;
+  for (const Value& value : trace.graph.values()) {
+    const std::size_t end = value.name.find(".lora_A");
+    if (end != std::string::npos) paths.insert(value.name.substr(0, end));
+  }
+  return paths;
+}
+
+// The targets of diffusers' train_dreambooth_lora_flux.py and …_sd3.py.
+TEST(DiffusionTransformers, HaveTheLayerNamesOfDiffusers) {
+  constexpr char kTargets[] =
+      "attn.add_[qkv]_proj|attn.to_add_out|attn.to_[qkv]|attn.to_out.0|"
+      "ff.net.0.proj|ff.net.2|ff_context.net.0.proj|ff_context.net.2";
+  EXPECT_EQ(Adapted("flux?depth=1&single_depth=0&heads=2&head_width=16&"
+                    "image_size=4&seq=5",
+                    kTargets)
+                .size(),
+            12u);
+  // The last block's text is read only.
+  EXPECT_EQ(
+      Adapted("sd3?depth=2&heads=2&head_width=16&image_size=8&seq=5", kTargets)
+          .size(),
+      12u + 9u);
+  EXPECT_EQ(Adapted("wan?depth=1&heads=2&head_width=16&frames=1&height=4&"
+                    "width=4&seq=5",
+                    "attn[12].to_[qkv]|attn[12].to_out.0|ffn.net.0.proj")
+                .size(),
+            9u);
 }
 
 TEST(Mlp, MatchesAHandCount) {

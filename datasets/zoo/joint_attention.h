@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/network.h"
@@ -14,29 +15,33 @@
 
 namespace foretell::zoo {
 
-/// Sizes of FLUX's blocks.
-struct FluxShape {
+/// Sizes of the blocks of a diffusion transformer, and how its attention runs.
+struct JointShape {
   std::int64_t heads = 0;
   std::int64_t head_width = 0;
+  std::optional<NormKind> head_norm{};  ///< Of queries and keys.
+  /// The text's tokens come before the image's.
+  bool text_first = true;
 
   std::int64_t Width() const { return heads * head_width; }
 };
 
 /// Queries, keys and values of one stream.
-class FluxProjections {
+class StreamProjections {
  public:
   /// `names`: of the products and of the norms of queries and keys.
-  FluxProjections(const FluxShape& shape, torch::nn::Module& parent,
-                  const std::array<const char*, 5>& names)
+  StreamProjections(const JointShape& shape, torch::nn::Module& parent,
+                    const std::array<const char*, 5>& names)
       : heads_(shape.heads) {
     const std::int64_t width = shape.Width();
     for (std::size_t i = 0; i < dense_.size(); ++i) {
       dense_[i] = parent.register_module(names[i], Dense(width, width));
     }
+    if (!shape.head_norm) return;
     for (std::size_t i = 0; i < norms_.size(); ++i) {
       norms_[i] = parent.register_module(
           names[3 + i],
-          std::make_shared<TokenNorm>(NormKind::kRms, shape.head_width));
+          std::make_shared<TokenNorm>(*shape.head_norm, shape.head_width));
     }
   }
 
@@ -47,7 +52,7 @@ class FluxProjections {
       result[i] = SplitHeads(dense_[i]->forward(x), heads_);
     }
     for (std::size_t i = 0; i < norms_.size(); ++i) {
-      result[i] = norms_[i]->forward(result[i]);
+      if (norms_[i]) result[i] = norms_[i]->forward(result[i]);
     }
     return result;
   }
@@ -58,32 +63,32 @@ class FluxProjections {
   std::array<std::shared_ptr<TokenNorm>, 2> norms_;
 };
 
-/// Attention of both streams together; in single blocks there is one.
-class FluxAttention final : public torch::nn::Module {
- public:
-  FluxAttention(const FluxShape& shape, bool is_joint)
-      : own_(shape, *this, {"to_q", "to_k", "to_v", "norm_q", "norm_k"}) {
-    if (!is_joint) return;
-    added_ = std::make_unique<FluxProjections>(
-        shape, *this,
-        std::array{"add_q_proj", "add_k_proj", "add_v_proj", "norm_added_q",
-                   "norm_added_k"});
-    to_out_->Add(Dense(shape.Width(), shape.Width()));
-    register_module("to_out", to_out_);
-    to_add_out_ =
-        register_module("to_add_out", Dense(shape.Width(), shape.Width()));
-  }
+/// Which streams attention has, and whose results are projected.
+enum class Streams {
+  kOne,      ///< Without a product of the result: FLUX's single blocks.
+  kImage,    ///< The image alone.
+  kBoth,     ///< Of the image and of the text.
+  kTextRead  ///< Both, but the text's result is not used: a last block.
+};
 
-  /// x: [batch, tokens, width]; returns the same shape.
+/// Attention of both streams together, or of one.
+class JointAttention final : public torch::nn::Module {
+ public:
+  JointAttention(const JointShape& shape, Streams streams);
+
+  /// x: [batch, tokens, width]; returns the same shape. Tables without tensors
+  /// turn nothing.
   at::Tensor Single(const at::Tensor& x, const RotaryTables& tables);
-  /// The results for the image and for the text.
+  /// The results for the image and for the text; that of the text is undefined
+  /// in a last block.
   std::array<at::Tensor, 2> Joint(const at::Tensor& image,
                                   const at::Tensor& text,
                                   const RotaryTables& tables);
 
  private:
-  FluxProjections own_;
-  std::unique_ptr<FluxProjections> added_;
+  bool text_first_;
+  StreamProjections own_;
+  std::unique_ptr<StreamProjections> added_;
   Chain to_out_;
   Dense to_add_out_ = nullptr;
 };
