@@ -28,13 +28,15 @@ std::vector<Family> AllFamilies() {
           {"recurrent", RecurrentKernels()},
           {"reduction", ReductionKernels()},
           {"resampling", ResamplingKernels()},
-          {"softmax", SoftmaxKernels()}};
+          {"softmax", SoftmaxKernels()},
+          {"transformer_engine", TransformerEngineKernels()}};
 }
 
 std::vector<LibrarySchemas> AllLibrarySchemas() {
   std::vector<LibrarySchemas> all;
   for (const auto& some :
-       {DetectionSchemas(), LigerSchemas(), MxSchemas(), QuantizedSchemas()}) {
+       {DetectionSchemas(), LigerSchemas(), MxSchemas(),
+        QuantizedSchemas(), TransformerEngineSchemas()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

@@ -28,6 +28,7 @@ std::vector<LibrarySchemas> DetectionSchemas();
 std::vector<LibrarySchemas> LigerSchemas();
 std::vector<LibrarySchemas> MxSchemas();
 std::vector<LibrarySchemas> QuantizedSchemas();
+std::vector<LibrarySchemas> TransformerEngineSchemas();
 
 /// All families, in alphabetical order.
 std::vector<Family> AllFamilies();
@@ -59,5 +60,6 @@ std::span<const KernelRow> RecurrentKernels();
 std::span<const KernelRow> ReductionKernels();
 std::span<const KernelRow> ResamplingKernels();
 std::span<const KernelRow> SoftmaxKernels();
+std::span<const KernelRow> TransformerEngineKernels();
 
 }  // namespace foretell::meta

@@ -33,4 +33,5 @@ set(FORETELL_META_SOURCES
     meta/resampling.cc
     meta/shapes.cc
     meta/softmax.cc
-    meta/torch_scope.cc)
+    meta/torch_scope.cc
+    meta/transformer_engine.cc)
