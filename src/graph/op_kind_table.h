@@ -58,6 +58,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "_efficient_attention_forward _flash_attention_forward "
      "_cudnn_attention_forward _native_multi_head_attention "
      "_triton_scaled_dot_attention _triton_multi_head_attention "
+     "higher_order::flex_attention "
      "_transformer_encoder_layer_fwd"},
     {OpKind::kAttentionBackward,
      "_scaled_dot_product_efficient_attention_backward "
@@ -66,7 +67,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "_scaled_dot_product_cudnn_attention_backward "
      "_scaled_dot_product_fused_attention_overrideable_backward "
      "_efficient_attention_backward _flash_attention_backward "
-     "_cudnn_attention_backward"},
+     "_cudnn_attention_backward higher_order::flex_attention_backward"},
     {OpKind::kRecurrent,
      "lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell "
      "rnn_relu_cell _cudnn_rnn miopen_rnn mkldnn_rnn_layer"},
@@ -203,7 +204,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "var_mean norm native_norm frobenius_norm nuclear_norm linalg_norm "
      "linalg_vector_norm linalg_matrix_norm norm_except_dim logsumexp "
      "special_logsumexp all any count_nonzero dist trace cosine_similarity "
-     "pairwise_distance "
+     "pairwise_distance higher_order::flex_attention_delta "
      "transformer_engine::compute_amax "
      "transformer_engine::compute_scale_from_amax cdist _cdist_forward "
      "_cdist_backward _euclidean_dist "

@@ -11,6 +11,7 @@ std::vector<Family> AllFamilies() {
           {"dropout", DropoutKernels()},
           {"embedding", EmbeddingKernels()},
           {"fft", FftKernels()},
+          {"flex", FlexKernels()},
           {"indexing", IndexingKernels()},
           {"liger", LigerKernels()},
           {"linalg", LinalgKernels()},
@@ -35,7 +36,7 @@ std::vector<Family> AllFamilies() {
 std::vector<LibrarySchemas> AllLibrarySchemas() {
   std::vector<LibrarySchemas> all;
   for (const auto& some :
-       {DetectionSchemas(), LigerSchemas(), MxSchemas(),
+       {DetectionSchemas(), FlexSchemas(), LigerSchemas(), MxSchemas(),
         QuantizedSchemas(), TransformerEngineSchemas()}) {
     all.insert(all.end(), some.begin(), some.end());
   }

@@ -25,6 +25,7 @@ std::vector<LibrarySchemas> AllLibrarySchemas();
 
 // The lists of families that have some.
 std::vector<LibrarySchemas> DetectionSchemas();
+std::vector<LibrarySchemas> FlexSchemas();
 std::vector<LibrarySchemas> LigerSchemas();
 std::vector<LibrarySchemas> MxSchemas();
 std::vector<LibrarySchemas> QuantizedSchemas();
@@ -42,6 +43,7 @@ std::span<const KernelRow> DetectionKernels();
 std::span<const KernelRow> DropoutKernels();
 std::span<const KernelRow> EmbeddingKernels();
 std::span<const KernelRow> FftKernels();
+std::span<const KernelRow> FlexKernels();
 std::span<const KernelRow> IndexingKernels();
 std::span<const KernelRow> LigerKernels();
 std::span<const KernelRow> LinalgKernels();

@@ -13,6 +13,7 @@ set(FORETELL_META_SOURCES
     meta/embedding.cc
     meta/families.cc
     meta/fft.cc
+    meta/flex.cc
     meta/indexing.cc
     meta/liger.cc
     meta/linalg.cc
