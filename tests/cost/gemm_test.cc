@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "src/cost/roofline.h"
 #include "tests/cost/test_device.h"
 
 namespace foretell::cost {
@@ -147,6 +148,21 @@ TEST_F(Gemm, WaitsForElementsThatAreLoadedOneByOne) {
   EXPECT_GT(us(1), 2 * us(0));
   EXPECT_NEAR(us(1) - us(0.5), 4096 * 384 / 4.8 / 781.25 / 2,
               0.02 * (us(1) - us(0.5)));
+}
+
+TEST(PeakFlops, OfFourBitsIsWhatTheDeviceStatesAgainstBf16) {
+  DeviceSpec device = test::RoundDevice();
+  Kernel kernel{.macs = 1, .arithmetic = Precision::kBf16};
+  const auto gain = [&] {
+    const Machine machine = MakeMachine(device, {});
+    kernel.float4 = false;
+    const double wide = PeakFlopsPerUs(kernel, machine);
+    kernel.float4 = true;
+    return PeakFlopsPerUs(kernel, machine) / wide;
+  };
+  EXPECT_DOUBLE_EQ(gain(), 4);
+  device.fp4_tflops = 1600;
+  EXPECT_DOUBLE_EQ(gain(), 8);
 }
 
 }  // namespace
