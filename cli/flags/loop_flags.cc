@@ -110,7 +110,8 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
       "Kernels of other libraries, one or several of liger, rms-norm, rope, "
       "swiglu, cross-entropy, fused-linear-cross-entropy, "
       "chunked-cross-entropy:8, foak, foak-liger; float8, float8-rowwise or "
-      "float8-rowwise-gw-hp, and mxfp8: torchao's training in 8 bits");
+      "float8-rowwise-gw-hp, and mxfp8: torchao's training in 8 bits; te-fp8, "
+      "te-fp8-current, te-mxfp8 or te-nvfp4: TransformerEngine's");
   command.add_option_function<std::string>(
       "--parallel",
       [&loop](const std::string& text) {

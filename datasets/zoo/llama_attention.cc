@@ -7,10 +7,13 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorIndexing.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "datasets/zoo/module_scope.h"
+#include "src/program/flex_attention.h"
 #include "src/program/fused_kernels.h"
 #include "src/program/liger.h"
 
@@ -69,7 +72,7 @@ at::Tensor MakeMask(const LlamaConfig& config, const at::Tensor& words,
 
 void MakeMasks(const LlamaConfig& config, const at::Tensor& words,
                DecoderPass& pass) {
-  if (config.attention == "flash") return;
+  if (config.attention == "flash" || config.attention == "flex") return;
   if (config.window == 0 || config.window_pattern > 0) {
     pass.mask = MakeMask(config, words, pass.cached, /*window=*/0);
   }
@@ -183,6 +186,14 @@ at::Tensor GroupedAttention::Attend(const States& states,
       config_.HasWindow(layer_) ? pass.window_mask : pass.mask;
   if (config_.attention == "eager") return AttendEagerly(states, mask);
   const std::int64_t groups = config_.heads / config_.kv_heads;
+  if (config_.attention == "flex") {
+    // integrations/flex_attention.py repeats keys of such heads.
+    const bool copies =
+        !std::has_single_bit(static_cast<std::uint64_t>(config_.heads));
+    return FlexAttention(states.q,
+                         RepeatKeyHeads(states.k, copies ? groups : 1),
+                         RepeatKeyHeads(states.v, copies ? groups : 1));
+  }
   at::Tensor q = states.q;
   at::Tensor k = states.k;
   at::Tensor v = states.v;

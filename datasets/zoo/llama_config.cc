@@ -31,9 +31,11 @@ void CheckHeads(const LlamaConfig& config) {
   Require(!config.width_norms || !config.fused_qkv,
           "width_norms=true needs fused_qkv=false");
   Require(config.attention == "sdpa" || config.attention == "eager" ||
-              config.attention == "flash",
-          fmt::format("attention={}: expected sdpa, eager or flash",
+              config.attention == "flash" || config.attention == "flex",
+          fmt::format("attention={}: expected sdpa, eager, flash or flex",
                       config.attention));
+  Require(config.attention != "flex" || config.attention_dropout == 0,
+          "attention=flex has no attention_dropout");
   if (config.positions_learned) return;
   Require(config.HeadWidth() % 2 == 0,
           fmt::format("head width {} is odd, expected an even one",

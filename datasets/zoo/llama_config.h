@@ -58,13 +58,14 @@ struct LlamaConfig {
   std::int64_t window = 0;  ///< Keys that a query sees; 0: all before it.
   /// Every n-th layer has no window; 0: all layers have it.
   std::int64_t window_pattern = 0;
-  double attention_softcap = 0;  ///< Of eager attention; 0: none.
+  double attention_softcap = 0;  ///< Of "eager" and "flex"; 0: none.
   double attention_dropout = 0;
-  std::string attention = "sdpa";  ///< Or "eager", "flash" (without masks).
+  /// Or "eager"; "flash" or "flex", which have no masks.
+  std::string attention = "sdpa";
   /// Copies keys and values for every query head before fused attention, as
   /// transformers before 4.54.
   bool repeat_kv = false;
-  /// Rows hold several sequences: attention gets a mask unless it is flash.
+  /// Rows hold several sequences: "sdpa" and "eager" get a mask.
   bool packed = false;
 
   // Feed-forward part.

@@ -53,6 +53,8 @@ struct DeviceSpec {
   double l2_mib = 0;
   /// Peak dense 10^12 FLOP/s (2 per MAC) by Precision.
   std::map<Precision, double> peak_tflops;
+  /// Peak dense 10^12 FLOP/s of floats of 4 bits; 0 if none is stated.
+  double fp4_tflops = 0;
   /// Measured rate of large matrix products, 10^12 FLOP/s, by Precision; empty
   /// if not measured. Power limits and boost clocks move it well below or above
   /// the data sheet's peak.

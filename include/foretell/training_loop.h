@@ -73,8 +73,8 @@ struct TrainingLoop {
   /// Kernels of other libraries instead of PyTorch's operators, separated by
   /// commas: "liger", "rms-norm", "rope", "swiglu", "cross-entropy",
   /// "fused-linear-cross-entropy", "chunked-cross-entropy:8", "foak",
-  /// "foak-liger", "float8", "float8-rowwise", "float8-rowwise-gw-hp"; empty:
-  /// none.
+  /// "foak-liger", "float8", "float8-rowwise", "float8-rowwise-gw-hp", "mxfp8",
+  /// "te-fp8", "te-fp8-current", "te-mxfp8", "te-nvfp4"; empty: none.
   std::string kernels = {};
   ParallelSpec parallel = {};  ///< How GPUs share the step; one by default.
 

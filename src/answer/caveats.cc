@@ -119,11 +119,24 @@ struct CapabilityRow {
   std::string_view target;
   std::string_view what;
   int least;
+  std::string_view format = {};  ///< Of the node's attribute; empty: any.
+  int below = 0;                 ///< 0: all later ones.
+
+  bool Needs(const Node& node) const {
+    return node.target == target &&
+           (format.empty() || TextOf(node, "format") == format);
+  }
 };
 
+constexpr std::string_view kTeQuantize = "transformer_engine::quantize";
+// The ranges of TransformerEngine are those of its pytorch/quantization.py.
 constexpr CapabilityRow kCapabilities[] = {
     {"torchao::mxfp8_quantize", "blocks of 8-bit floats with scales",
      device::kBlackwellData},
+    {kTeQuantize, "TransformerEngine's blocks of 8-bit floats",
+     device::kBlackwellData, "mxfp8", device::kGeForceBlackwell},
+    {kTeQuantize, "blocks of 4-bit floats", device::kBlackwellData, "nvfp4"},
+    {kTeQuantize, "products of 8-bit floats", device::kAda},
     {"_scaled_mm", "products of 8-bit floats", device::kAda}};
 
 }  // namespace
@@ -162,14 +175,21 @@ void RequireRuns(const OperatorGraph& graph, const DeviceSpec& device) {
   const int capability = device.compute_capability;
   if (capability == 0) return;
   for (const CapabilityRow& row : kCapabilities) {
-    if (capability >= row.least ||
-        std::ranges::find(graph.nodes(), row.target, &Node::target) ==
-            graph.nodes().end()) {
+    const bool has_end = row.below > 0;
+    if (capability >= row.least && (!has_end || capability < row.below)) {
       continue;
     }
+    if (std::ranges::none_of(
+            graph.nodes(), [&](const Node& node) { return row.Needs(node); })) {
+      continue;
+    }
+    const std::string end = has_end
+                                ? fmt::format(" and less than {}.{}",
+                                              row.below / 10, row.below % 10)
+                                : "";
     throw Error(ErrorCode::kUnsupported,
-                fmt::format("{} need compute capability {}.{}, {} has {}.{}",
-                            row.what, row.least / 10, row.least % 10,
+                fmt::format("{} need compute capability {}.{}{}, {} has {}.{}",
+                            row.what, row.least / 10, row.least % 10, end,
                             device.name, capability / 10, capability % 10));
   }
 }

@@ -15,6 +15,8 @@ constexpr double kEmulatedFloatProducts = 3;
 constexpr double kDoubleShare = 0.5;
 /// Of the data sheets, against 16 bits (H100 SXM: 1979 and 989 TFLOP/s).
 constexpr double kFloat8Speedup = 2;
+/// Of a device that does not state its rate: that of B200.
+constexpr double kFloat4Speedup = 4;
 constexpr std::int64_t kDoubleBytes = 8;
 constexpr std::int64_t kLaunchOnlyBytes = 32 * 1024;
 constexpr std::int64_t kLaunchOnlyMacs = 1'000'000;
@@ -43,6 +45,15 @@ double EngineSpeedup(const Kernel& kernel, const Machine& machine) {
                                                              : 1);
 }
 
+/// How much faster than in BF16 tensor cores multiply floats of 4 bits.
+double Float4Speedup(const DeviceSpec& device) {
+  const auto wide = device.peak_tflops.find(Precision::kBf16);
+  if (device.fp4_tflops <= 0 || wide == device.peak_tflops.end()) {
+    return kFloat4Speedup;
+  }
+  return device.fp4_tflops / wide->second;
+}
+
 }  // namespace
 
 Precision ArithmeticOf(const Kernel& kernel, const Machine& machine) {
@@ -61,6 +72,7 @@ double PeakFlopsPerUs(const Kernel& kernel, const Machine& machine) {
   if (kernel.float8 && machine.device->compute_capability >= device::kAda) {
     return peak * kFloat8Speedup;
   }
+  if (kernel.float4) return peak * Float4Speedup(*machine.device);
   if (kernel.element_bytes_in == kDoubleBytes) return peak * kDoubleShare;
   const bool emulates =
       IsAttention(kernel.kernel_class) && arithmetic == Precision::kTf32;

@@ -93,6 +93,7 @@ DeviceSpec ScaledFrom(const DeviceSpec& kin, int sms) {
                     .link_gb_s = kin.link_gb_s,
                     .l2_mib = kin.l2_mib * share,
                     .peak_tflops = kin.peak_tflops,
+                    .fp4_tflops = kin.fp4_tflops * share,
                     .idle_power_w = kin.idle_power_w / kin.max_power_w,
                     .cublas_workspace_bytes = kin.cublas_workspace_bytes};
   for (auto& [precision, rate] : device.peak_tflops) rate *= share;

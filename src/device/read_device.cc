@@ -115,6 +115,9 @@ void ReadHardware(JsonObject& object, DeviceSpec* device) {
   }
   device->l2_mib = object.Number("l2_mib", 0, kMaxBandwidth);
   device->peak_tflops = ReadRates(object.Object("peak_tflops"), /*all=*/true);
+  if (object.Has("fp4_tflops")) {
+    device->fp4_tflops = object.Number("fp4_tflops", 1e-3, kMaxTflops);
+  }
   if (object.Has("matmul_tflops")) {
     device->matmul_tflops =
         ReadRates(object.Object("matmul_tflops"), /*all=*/false);

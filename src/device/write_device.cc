@@ -58,6 +58,7 @@ std::string DeviceToJson(const DeviceSpec& device) {
   if (device.link_gb_s > 0) json["link_gb_s"] = device.link_gb_s;
   json["l2_mib"] = device.l2_mib;
   json["peak_tflops"] = RatesToJson(device.peak_tflops);
+  if (device.fp4_tflops > 0) json["fp4_tflops"] = device.fp4_tflops;
   if (!device.matmul_tflops.empty()) {
     json["matmul_tflops"] = RatesToJson(device.matmul_tflops);
   }

@@ -130,6 +130,12 @@ std::int64_t MatmulMacs(const Operands& op) {
     return is_divided ? MulMacs(o.Input(0).NumElements(), o.LastOf(1))
                       : MulMacs(o.Output(0).NumElements(), o.LastOf(0));
   };
+  // Two values of 4 bits share a byte.
+  constexpr auto kPacked = [](const Operands& o) {
+    const bool is_packed = o.Input(0).dtype == DType::kU8;
+    return MulMacs(o.Output(0).NumElements(),
+                   MulMacs(is_packed ? 2 : 1, o.LastOf(0)));
+  };
   static constexpr Rule kSpecial[] = {
       {"_grouped_mm", +kGrouped},
       {"_trilinear", &TrilinearMacs},
@@ -144,6 +150,7 @@ std::int64_t MatmulMacs(const Operands& op) {
       {"matrix_power", &MatrixPowerMacs},
       {"outer", +kOuter},
       {"tensordot", &TensordotMacs},
+      {"transformer_engine::gemm", +kPacked},
   };
   std::string_view target = op.node().target;
   if (target.ends_with('_')) target.remove_suffix(1);

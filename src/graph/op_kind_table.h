@@ -42,7 +42,8 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "linalg_vecdot linalg_matrix_power matrix_power _addmm_activation _int_mm "
      "_scaled_mm _scaled_mm_v2 _grouped_mm _scaled_grouped_mm "
      "_scaled_grouped_mm_v2 gptq::quant_matmul "
-     "bitsandbytes::int8_linear_matmul _trilinear _weight_int8pack_mm "
+     "bitsandbytes::int8_linear_matmul transformer_engine::gemm _trilinear "
+     "_weight_int8pack_mm "
      "_weight_int4pack_mm "
      "sspaddmm smm hspmm _sparse_mm _sparse_addmm"},
     {OpKind::kEinsum, "einsum"},
@@ -57,6 +58,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "_efficient_attention_forward _flash_attention_forward "
      "_cudnn_attention_forward _native_multi_head_attention "
      "_triton_scaled_dot_attention _triton_multi_head_attention "
+     "higher_order::flex_attention "
      "_transformer_encoder_layer_fwd"},
     {OpKind::kAttentionBackward,
      "_scaled_dot_product_efficient_attention_backward "
@@ -65,7 +67,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "_scaled_dot_product_cudnn_attention_backward "
      "_scaled_dot_product_fused_attention_overrideable_backward "
      "_efficient_attention_backward _flash_attention_backward "
-     "_cudnn_attention_backward"},
+     "_cudnn_attention_backward higher_order::flex_attention_backward"},
     {OpKind::kRecurrent,
      "lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell "
      "rnn_relu_cell _cudnn_rnn miopen_rnn mkldnn_rnn_layer"},
@@ -202,7 +204,10 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "var_mean norm native_norm frobenius_norm nuclear_norm linalg_norm "
      "linalg_vector_norm linalg_matrix_norm norm_except_dim logsumexp "
      "special_logsumexp all any count_nonzero dist trace cosine_similarity "
-     "pairwise_distance cdist _cdist_forward _cdist_backward _euclidean_dist "
+     "pairwise_distance higher_order::flex_attention_delta "
+     "transformer_engine::compute_amax "
+     "transformer_engine::compute_scale_from_amax cdist _cdist_forward "
+     "_cdist_backward _euclidean_dist "
      "pdist _pdist_forward _pdist_backward sum_to_size cov corrcoef "
      "value_selecting_reduction_backward trapezoid trapz segment_reduce "
      "_segment_reduce_backward trace_backward"},
@@ -247,7 +252,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "bitsandbytes::dequantize_4bit bitsandbytes::dequantize_blockwise "
      "bitsandbytes::int8_vectorwise_quant bitsandbytes::int8_mm_dequant "
      "torchao::mxfp8_quantize torchao::triton_mx_block_rearrange "
-     "awq::dequantize"},
+     "transformer_engine::quantize awq::dequantize"},
     {OpKind::kConcat,
      "cat concat concatenate stack _stack hstack vstack dstack column_stack "
      "row_stack block_diag _chunk_cat cartesian_prod combinations "

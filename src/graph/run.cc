@@ -45,12 +45,15 @@ struct OptimizerAlias {
 
 /// Names of transformers 5.24, training_args.py (OptimizerNames), whose
 /// "adafactor" is torch.optim's here. Nesterov's momentum changes gradients in
-/// place, so it has the memory of the plain one.
+/// place, so it has the memory of the plain one. apex's FusedAdam has states in
+/// FP32 whatever the parameter's type (apex/optimizers/fused_adam.py), as
+/// bitsandbytes' in 32 bits.
 constexpr OptimizerAlias kOptimizerAliases[] = {
     {"nesterov", Optimizer::kMomentum},
     {"adamw_torch", Optimizer::kAdamW},
     {"adamw_8bit", Optimizer::kBnbAdamW8bit},
     {"bnb_adamw32bit", Optimizer::kBnbAdamW},
+    {"adamw_apex_fused", Optimizer::kBnbAdamW},
     {"lamb_32bit", Optimizer::kLamb},
     {"paged_adamw_32bit", Optimizer::kPagedAdamW},
     {"paged_adamw_8bit", Optimizer::kPagedAdamW8bit},

@@ -13,7 +13,8 @@ namespace {
 
 /// Products of which PyTorch has kernels of its own
 /// (ATen/native/cuda/int8mm.cu, int4mm.cu, GroupMM.cu), a Triton kernel of
-/// GPTQ's layers, and those of sparse matrices, which cuSPARSE computes.
+/// GPTQ's layers, those of sparse matrices, which cuSPARSE computes, and
+/// TransformerEngine's, which has a handle and a workspace of its own.
 constexpr auto kOtherProducts = std::to_array<std::string_view>({
     "_grouped_mm",
     "_scaled_grouped_mm",
@@ -26,6 +27,7 @@ constexpr auto kOtherProducts = std::to_array<std::string_view>({
     "hspmm",
     "smm",
     "sspaddmm",
+    "transformer_engine::gemm",
 });
 
 bool IsProduct(const Kernel& kernel) {

@@ -228,6 +228,7 @@ void DescribeKernel(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.arithmetic = kernel.macs > 0 ? ProductPrecision(expansion, expanded)
                                       : Precision::kFp32;
   kernel.float8 = kernel.macs > 0 && MultipliesFloat8(expansion, expanded);
+  kernel.float4 = kernel.macs > 0 && MultipliesFloat4(expansion, expanded);
   if (kernel.macs > 0) DescribeEngineProduct(expansion, expanded, kernel);
   const auto* const row =
       std::ranges::find(kKindRows, expanded.node.kind, &KindRow::kind);

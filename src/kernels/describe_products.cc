@@ -156,13 +156,23 @@ void DescribeSteps(std::int64_t steps, Kernel& kernel) {
   }
 }
 
+bool FirstIs(DType dtype, const Expansion& expansion,
+             const ExpandedNode& expanded) {
+  return !expanded.operands.empty() &&
+         expansion.graph.value(expanded.operands.front()).type.dtype == dtype;
+}
+
 }  // namespace
 
 bool MultipliesFloat8(const Expansion& expansion,
                       const ExpandedNode& expanded) {
-  return !expanded.operands.empty() &&
-         expansion.graph.value(expanded.operands.front()).type.dtype ==
-             DType::kF8;
+  return FirstIs(DType::kF8, expansion, expanded);
+}
+
+bool MultipliesFloat4(const Expansion& expansion,
+                      const ExpandedNode& expanded) {
+  return expanded.node.target == "transformer_engine::gemm" &&
+         FirstIs(DType::kU8, expansion, expanded);
 }
 
 void DescribeEngineProduct(const Expansion& expansion,
@@ -185,6 +195,7 @@ void DescribeEngineProduct(const Expansion& expansion,
 
 Precision ProductPrecision(const Expansion& expansion,
                            const ExpandedNode& expanded) {
+  if (MultipliesFloat4(expansion, expanded)) return Precision::kBf16;
   const OpKind kind = expanded.node.kind;
   for (const ValueId id : expanded.operands) {
     const DType dtype = expansion.graph.value(id).type.dtype;

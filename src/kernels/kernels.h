@@ -91,6 +91,7 @@ struct Kernel {
   bool repeated = false;  ///< One of many equal steps of a recurrent layer.
   bool causal = false;    ///< Attention that skips the keys after a query.
   bool float8 = false;    ///< Multiplies floats of 8 bits.
+  bool float4 = false;    ///< Multiplies floats of 4 bits.
   bool int8 = false;      ///< Multiplies integers of 8 bits.
   bool sparse = false;    ///< With weights half of which are 0 (2:4).
   /// A convolution or pooling whose window has three dimensions.

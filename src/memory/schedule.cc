@@ -14,6 +14,7 @@
 #include "src/graph/parallel_plan.h"
 #include "src/kernels/cublas.h"
 #include "src/memory/planned_schedule.h"
+#include "src/memory/te_memory.h"
 #include "src/memory/workspace.h"
 
 namespace foretell::memory {
@@ -47,6 +48,7 @@ class ScheduleMaker {
   ScheduleMaker(const OperatorGraph& graph, const MemoryOptions& options)
       : graph_(graph),
         options_(options),
+        te_(TeMemoryOf(graph, options.device)),
         next_workspace_id_(static_cast<std::int64_t>(graph.storages().size())) {
     if (options.with_workspaces && !RunsInOnnxRuntime(graph) &&
         options.device.cublas_workspace_bytes > 0) {
@@ -93,6 +95,10 @@ class ScheduleMaker {
     const Stream stream = StreamIn(id);
     if (!options_.with_workspaces) return AddEvents(events, stream);
     AddCublasWorkspace(id);
+    if (id == te_.first_product) {
+      AddWorkspace(Kind::kAllocate, next_workspace_id_++, te_.workspace_bytes,
+                   id);
+    }
     const std::vector<WorkspaceBlock> blocks = WorkspaceBlocks(
         graph_, graph_.node(id), options_.device, options_.torch);
     for (std::span<const WorkspaceBlock> rest = blocks; !rest.empty();) {
@@ -159,6 +165,7 @@ class ScheduleMaker {
 
   void AddEvents(std::span<const MemoryEvent> events, Stream stream) {
     for (const MemoryEvent& event : events) {
+      if (te_.needless.contains(event.storage)) continue;
       const bool allocate = event.kind == MemoryEvent::Kind::kAllocate;
       schedule_.push_back(
           {.allocation = {.kind = allocate ? Kind::kAllocate : Kind::kFree,
@@ -185,6 +192,7 @@ class ScheduleMaker {
 
   const OperatorGraph& graph_;
   const MemoryOptions& options_;
+  const TeMemory te_;
   std::size_t next_event_ = 0;
   std::int64_t next_workspace_id_;
   std::int64_t cublas_workspace_id_ = kNone;  ///< Of the open recording.

@@ -12,6 +12,7 @@
 #include "src/program/liger.h"
 #include "src/program/mxfp8_linear.h"
 #include "src/program/operand_checks.h"
+#include "src/program/te_linear.h"
 #include "src/program/weighted_operators.h"
 
 namespace foretell {
@@ -25,9 +26,13 @@ constexpr unsigned Bit(FusedKernel kernel) {
 
 constexpr unsigned kNormAndRope =
     Bit(FusedKernel::kRmsNorm) | Bit(FusedKernel::kRope);
-constexpr unsigned kAnyFloat8 =
+constexpr unsigned kAnyTe =
+    Bit(FusedKernel::kTeDelayed) | Bit(FusedKernel::kTeCurrent) |
+    Bit(FusedKernel::kTeMxfp8) | Bit(FusedKernel::kTeNvfp4);
+/// Linear layers in 8 or 4 bits.
+constexpr unsigned kAnyNarrow =
     Bit(FusedKernel::kFloat8) | Bit(FusedKernel::kFloat8Rows) |
-    Bit(FusedKernel::kFloat8RowsWideGrad) | Bit(FusedKernel::kMxfp8);
+    Bit(FusedKernel::kFloat8RowsWideGrad) | Bit(FusedKernel::kMxfp8) | kAnyTe;
 constexpr unsigned kLossesWithHead = Bit(FusedKernel::kLinearCrossEntropy) |
                                      Bit(FusedKernel::kFloatLinearCrossEntropy);
 
@@ -52,6 +57,10 @@ constexpr KernelName kKernelNames[] = {
     {"float8-rowwise", Bit(FusedKernel::kFloat8Rows)},
     {"float8-rowwise-gw-hp", Bit(FusedKernel::kFloat8RowsWideGrad)},
     {"mxfp8", Bit(FusedKernel::kMxfp8)},
+    {"te-fp8", Bit(FusedKernel::kTeDelayed)},
+    {"te-fp8-current", Bit(FusedKernel::kTeCurrent)},
+    {"te-mxfp8", Bit(FusedKernel::kTeMxfp8)},
+    {"te-nvfp4", Bit(FusedKernel::kTeNvfp4)},
     {"foak", kNormAndRope | Bit(FusedKernel::kCrossEntropy)},
     {"foak-liger", kNormAndRope | Bit(FusedKernel::kFloatLinearCrossEntropy)},
 };
@@ -106,31 +115,56 @@ bool RunMxfp8(torch::jit::Stack& stack, std::size_t first) {
                   TensorOrUndefined(stack[first + 2])));
 }
 
+template <TeRecipe recipe>
+bool RunTe(torch::jit::Stack& stack, std::size_t first) {
+  const at::Tensor input = stack[first].toTensor();
+  return Replace(stack, first,
+                 TeLinear(input, stack[first + 1].toTensor(),
+                          TensorOrUndefined(stack[first + 2]), recipe,
+                          FusedKernelScope::ResultType(input)));
+}
+
+template <TeRecipe recipe>
+bool FitsTe(const at::Tensor& weight) {
+  return IsTeLayer(weight, recipe);
+}
+
 struct ReplacedRow {
   std::string_view name;
   FusedKernel kernel;
   /// Replaces the arguments, which begin at `first`, by the result; false, and
   /// nothing done, for a call that the kernel does not support.
   bool (*run)(torch::jit::Stack& stack, std::size_t first);
+  /// Of linear layers: whether one with `weight` is replaced.
+  bool (*fits)(const at::Tensor& weight) = nullptr;
 };
 
 constexpr ReplacedRow kReplaced[] = {
     {"aten::rms_norm", FusedKernel::kRmsNorm, &RunRmsNorm},
     {"aten::cross_entropy_loss", FusedKernel::kCrossEntropy, &RunCrossEntropy},
     {"aten::linear", FusedKernel::kFloat8,
-     &RunFloat8<Float8Recipe::kTensorwise>},
+     &RunFloat8<Float8Recipe::kTensorwise>, &IsFloat8Layer},
     {"aten::linear", FusedKernel::kFloat8Rows,
-     &RunFloat8<Float8Recipe::kRowwise>},
+     &RunFloat8<Float8Recipe::kRowwise>, &IsFloat8Layer},
     {"aten::linear", FusedKernel::kFloat8RowsWideGrad,
-     &RunFloat8<Float8Recipe::kRowwiseWideGrad>},
-    {"aten::linear", FusedKernel::kMxfp8, &RunMxfp8},
+     &RunFloat8<Float8Recipe::kRowwiseWideGrad>, &IsFloat8Layer},
+    {"aten::linear", FusedKernel::kMxfp8, &RunMxfp8, &IsMxfp8Layer},
+    {"aten::linear", FusedKernel::kTeDelayed, &RunTe<TeRecipe::kDelayed>,
+     &FitsTe<TeRecipe::kDelayed>},
+    {"aten::linear", FusedKernel::kTeCurrent, &RunTe<TeRecipe::kCurrent>,
+     &FitsTe<TeRecipe::kCurrent>},
+    {"aten::linear", FusedKernel::kTeMxfp8, &RunTe<TeRecipe::kMxfp8>,
+     &FitsTe<TeRecipe::kMxfp8>},
+    {"aten::linear", FusedKernel::kTeNvfp4, &RunTe<TeRecipe::kNvfp4>,
+     &FitsTe<TeRecipe::kNvfp4>},
 };
 
 }  // namespace
 
-bool HasFloat8(const TrainingLoop& loop) {
-  return loop.kernels.find("float8") != std::string::npos ||
-         loop.kernels.find("mxfp8") != std::string::npos;
+bool KeepsLastLayer(const TrainingLoop& loop) {
+  const std::string names = "," + loop.kernels;
+  return names.find(",float8") != std::string::npos ||
+         names.find(",mxfp8") != std::string::npos;
 }
 
 FusedKernelScope::FusedKernelScope(const TraceOptions& options) {
@@ -177,8 +211,8 @@ void FusedKernelScope::Add(const std::string& name) {
   choices_.push_back(std::move(choice));
 }
 
-void FusedKernelScope::RequireFloat8Fits(const TrainingLoop& loop) const {
-  if (std::popcount(chosen_ & kAnyFloat8) > 1) {
+void FusedKernelScope::RequireNarrowFits(const TrainingLoop& loop) const {
+  if (std::popcount(chosen_ & kAnyNarrow) > 1) {
     throw InvalidArgument("kernels '{}': expected one recipe of float8",
                           loop.kernels);
   }
@@ -197,7 +231,7 @@ void FusedKernelScope::RequireFits(const TraceOptions& options) const {
         options.loop.kernels);
   }
   const ParallelSpec& parallel = options.loop.parallel;
-  if (HasFloat8(options.loop)) RequireFloat8Fits(options.loop);
+  if ((chosen_ & kAnyNarrow) != 0) RequireNarrowFits(options.loop);
   // They make gradients in the forward pass, long before DDP sends them.
   const bool early_gradients = (chosen_ & kLossesWithHead) != 0;
   if (parallel.kind == ParallelKind::kTensor ||
@@ -219,14 +253,12 @@ void FusedKernelScope::Keep(const at::Tensor& weight) {
   current_kernels->kept_ = weight.storage().unsafeGetStorageImpl();
 }
 
-bool FusedKernelScope::IsKept(const torch::jit::Stack& stack,
-                              std::size_t first) const {
-  const at::Tensor& weight = stack[first + 1].toTensor();
-  const bool fits = (chosen_ & Bit(FusedKernel::kMxfp8)) != 0
-                        ? IsMxfp8Layer(weight)
-                        : IsFloat8Layer(weight);
-  return !weight.is_leaf() || !fits ||
-         weight.storage().unsafeGetStorageImpl() == kept_;
+bool FusedKernelScope::IsKept(const at::Tensor& weight) const {
+  return !weight.is_leaf() || weight.storage().unsafeGetStorageImpl() == kept_;
+}
+
+at::ScalarType FusedKernelScope::ResultType(const at::Tensor& input) {
+  return current_kernels->cast_.value_or(input.scalar_type());
 }
 
 std::int64_t FusedKernelScope::Chunks() { return current_kernels->chunks_; }
@@ -238,10 +270,13 @@ bool FusedKernelScope::Intercept(const c10::OperatorHandle& op,
   for (const ReplacedRow& row : kReplaced) {
     if (op.operator_name().name != row.name) continue;
     if ((current_kernels->chosen_ & Bit(row.kernel)) == 0) continue;
-    if (row.name == "aten::linear") {
-      if (current_kernels->IsKept(stack, first)) return false;
-      if (current_kernels->cast_) {
-        stack[first] = InType(stack[first].toTensor(), *current_kernels->cast_);
+    if (row.fits != nullptr) {
+      const at::Tensor weight = stack[first + 1].toTensor();
+      if (!row.fits(weight) || current_kernels->IsKept(weight)) return false;
+      // TransformerEngine quantizes its input as it comes.
+      if ((Bit(row.kernel) & kAnyTe) == 0) {
+        const at::Tensor input = stack[first].toTensor();
+        stack[first] = InType(input, ResultType(input));
       }
     }
     RequireOperandsFit(op, stack);

@@ -33,11 +33,16 @@ enum class FusedKernel : std::uint16_t {
   kFloat8RowsWideGrad = 512,
   /// torchao's MXFP8 training of linear layers, see Mxfp8Linear.
   kMxfp8 = 1024,
+  /// TransformerEngine's linear layers by one of TeRecipe, see TeLinear.
+  kTeDelayed = 2048,
+  kTeCurrent = 4096,
+  kTeMxfp8 = 8192,
+  kTeNvfp4 = 16384,
 };
 
-/// Whether TrainingLoop::kernels has linear layers in 8 bits, of all except the
-/// network's last.
-bool HasFloat8(const TrainingLoop& loop);
+/// Whether TrainingLoop::kernels has torchao's linear layers in 8 bits, which
+/// all are except the network's last.
+bool KeepsLastLayer(const TrainingLoop& loop);
 
 /// The kernels of TrainingLoop::kernels, on this thread while it lives. Scopes
 /// do not nest.
@@ -58,6 +63,9 @@ class FusedKernelScope {
   static void Keep(const at::Tensor& weight);
   /// Parts of kChunkedCrossEntropy. Requires that the step takes it.
   static std::int64_t Chunks();
+  /// Type of the result of a linear layer of `input`: autocast's, else the
+  /// input's. Requires a scope.
+  static at::ScalarType ResultType(const at::Tensor& input);
 
   /// For callers that see calls first: runs PyTorch's RMS norm or cross entropy
   /// as the chosen kernel, and returns true.
@@ -76,16 +84,17 @@ class FusedKernelScope {
 
   void Add(const std::string& name);
   void RequireFits(const TraceOptions& options) const;
-  void RequireFloat8Fits(const TrainingLoop& loop) const;
-  /// Whether the linear layer whose arguments begin at `first` stays.
-  bool IsKept(const torch::jit::Stack& stack, std::size_t first) const;
+  void RequireNarrowFits(const TrainingLoop& loop) const;
+  /// Whether the linear layer with `weight` stays: the last one, or one whose
+  /// weight is computed.
+  bool IsKept(const at::Tensor& weight) const;
 
   std::vector<Choice> choices_;
   unsigned chosen_ = 0;
   unsigned used_ = 0;
   std::int64_t chunks_ = 0;
   const c10::StorageImpl* kept_ = nullptr;
-  std::optional<at::ScalarType> cast_;  ///< What Float8Linear casts inputs to.
+  std::optional<at::ScalarType> cast_;  ///< Of autocast.
   bool must_be_used_ = false;
 };
 

@@ -940,9 +940,10 @@ Trace TraceProgram(const Program& program,
         NamesToQuantize(program, inputs, options);
     const std::optional<PromptPlaces> places =
         PlacesOfTokens(program, inputs, options);
-    const bool has_float8 = HasFloat8(options.loop);
     const std::string kept =
-        has_float8 ? LastLayer(PlainPass(program, inputs, options)) : "";
+        KeepsLastLayer(options.loop)
+            ? LastLayer(PlainPass(program, inputs, options))
+            : "";
     const FusedKernelScope kernels(options);
     const ContextParallelScope context(options);
     const ExpertParallelScope experts(options);

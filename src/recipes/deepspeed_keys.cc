@@ -36,7 +36,11 @@ constexpr KeyRow kAccelerateKeys[] = {
     {"distributed_type", Setting::kShard, Kind::kText,
      "NO= MULTI_GPU=ddp FSDP=fsdp DEEPSPEED= *=?"},
     {"mixed_precision", Setting::kAmp, Kind::kText,
-     "bf16=bf16 fp16=fp16 no= false= fp8=?"},
+     "bf16=bf16 fp16=fp16 no= false= fp8=bf16"},
+    // Without a backend torchao comes first (accelerator.py).
+    {"mixed_precision", Setting::kFloat8, Kind::kImplied, "fp8=float8 *="},
+    {"fp8_config.backend", Setting::kFloat8, Kind::kText,
+     "TE=te-fp8 AO=float8 *=?"},
     {"fsdp_config.fsdp_version", Setting::kShardVersion, Kind::kText, "", "1"},
     {"fsdp_config.fsdp_offload_params", Setting::kShardOffload, Kind::kFlag},
     {"fsdp_config.fsdp_sharding_strategy", Setting::kGathered, Kind::kText,
@@ -83,7 +87,9 @@ const Format kAccelerateFormat = {
     .marks = "distributed_type compute_environment",
     .keys = kAccelerateKeys,
     .left_out =
-        "fp8_config dynamo_config.dynamo_backend=NO "
+        "fp8_config.override_linear_precision "
+        "fp8_config.enable_fsdp_float8_all_gather "
+        "fp8_config.use_mxfp8_block_scaling dynamo_config.dynamo_backend=NO "
         "parallelism_config.parallelism_config_dp_replicate_size=1 "
         "parallelism_config.parallelism_config_sp_size=1 "
         "megatron_lm_config use_cpu "
@@ -95,7 +101,7 @@ const Format kAccelerateFormat = {
         "main_process_* main_training_function num_machines rdzv_* "
         "same_network tpu_* enable_cpu_affinity gpu_ids mpirun_config "
         "command_file commands fsdp_config deepspeed_config "
-        "parallelism_config "
+        "parallelism_config fp8_config "
         "dynamo_config",
     .yields = true};
 

@@ -52,6 +52,7 @@ enum class Setting : std::uint8_t {
   kBits,                  ///< 4, 8.
   kQuantType,             ///< nf4, fp4.
   kNested,                ///< Double quantization.
+  kFloat8,                ///< A name of --kernels for all linear layers.
   kLiger,                 ///< All of its kernels.
   kRope,
   kRmsNorm,

@@ -323,6 +323,9 @@ class FlagWriter {
     }
     if (IsOn(Setting::kInBackward)) AddSwitch("--optimizer-in-backward");
     std::vector<std::string> kernels;
+    if (settings_.Has(Setting::kFloat8)) {
+      kernels.push_back(settings_.Get(Setting::kFloat8));
+    }
     for (const KernelRow& row : kKernels) {
       const bool is_part = row.setting != Setting::kLiger;
       if (!IsOn(row.setting)) continue;

@@ -100,6 +100,33 @@ output %a
   EXPECT_NO_THROW(predict());
 }
 
+TEST(Predictor, RefusesTransformerEnginesFormatsWhereItDoes) {
+  DeviceSpec device = PlainA100();
+  const auto runs = [&](const std::string& format, int capability) {
+    device.compute_capability = capability;
+    const std::string text = R"(graph "network" batch=8
+%x = input bf16[32,32]
+%a, %b = transformer_engine::quantize(%x) {format=")" +
+                             format + R"("} : u8[32,32], u8[128,4]
+output %a
+)";
+    try {
+      Predictor::Analytic(device, {.host = Host::kCpp},
+                          {.context = Context(400)})
+          .Predict(ParseGraph(text));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  EXPECT_FALSE(runs("e4m3", 80));
+  EXPECT_TRUE(runs("e4m3", 89));
+  EXPECT_FALSE(runs("mxfp8", 90));
+  EXPECT_TRUE(runs("mxfp8", 100));
+  EXPECT_FALSE(runs("mxfp8", 120));
+  EXPECT_TRUE(runs("nvfp4", 120));
+}
+
 TEST(Predictor, JoinsTheSimulationAndTheEstimate) {
   const OperatorGraph graph = ParseGraph(kNetwork);
   const Prediction prediction = PredictText(kNetwork);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "src/cost/roofline.h"
 #include "tests/cost/test_device.h"
 
 namespace foretell::cost {
@@ -167,6 +168,21 @@ TEST(WarpgroupGemm, TakesLessThanOthersOnHopper) {
   const GemmShape shape = {1, 4096, 4096, 4096};
   EXPECT_LT(GemmUs(shape, MatrixUnit::kWarpgroup, flops_per_us, machine),
             GemmUs(shape, MatrixUnit::kTensorCore, flops_per_us, machine));
+}
+
+TEST(PeakFlops, OfFourBitsIsWhatTheDeviceStatesAgainstBf16) {
+  DeviceSpec device = test::RoundDevice();
+  Kernel kernel{.macs = 1, .arithmetic = Precision::kBf16};
+  const auto gain = [&] {
+    const Machine machine = MakeMachine(device, {});
+    kernel.float4 = false;
+    const double wide = PeakFlopsPerUs(kernel, machine);
+    kernel.float4 = true;
+    return PeakFlopsPerUs(kernel, machine) / wide;
+  };
+  EXPECT_DOUBLE_EQ(gain(), 4);
+  device.fp4_tflops = 1600;
+  EXPECT_DOUBLE_EQ(gain(), 8);
 }
 
 }  // namespace

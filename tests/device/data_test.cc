@@ -165,6 +165,22 @@ TEST_P(DeviceDataOf, GetsFasterWithLowerPrecision) {
   EXPECT_EQ(peak.at(Precision::kFp16), peak.at(Precision::kBf16));
 }
 
+// Four times BF16; of GeForce cards, whose BF16 is halved, eight times, and six
+// of B300, which has more units for 4 bits.
+TEST_P(DeviceDataOf, StatesItsRateOfFourBitsSinceBlackwell) {
+  const double rate = device().fp4_tflops;
+  if (device().compute_capability < 100) {
+    EXPECT_EQ(rate, 0);
+    return;
+  }
+  const double gain = rate / device().peak_tflops.at(Precision::kBf16);
+  const bool is_geforce = device().name.starts_with("rtx-5");
+  const double expected = is_geforce                           ? 8
+                          : device().compute_capability == 103 ? 6
+                                                               : 4;
+  EXPECT_NEAR(gain, expected, 0.05) << rate;
+}
+
 // No product beats the data sheet by more than a boost clock above the printed
 // one does, and none that was measured well stays below half of it, except on
 // an L4, which its limit of 72 W keeps at a third.

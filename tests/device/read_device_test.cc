@@ -26,6 +26,7 @@ constexpr char kDevice[] = R"({
   "reached_bandwidth_gb_s": 80,
   "l2_mib": 1,
   "peak_tflops": {"fp32": 1, "tf32": 2, "fp16": 4, "bf16": 4},
+  "fp4_tflops": 16,
   "matmul_tflops": {"tf32": 1.5, "fp16": 5},
   "launch_us": 2.5,
   "max_power_w": 50,
@@ -79,6 +80,7 @@ TEST(ReadDevice, ReadsEveryField) {
   EXPECT_EQ(device.l2_mib, 1);
   EXPECT_EQ(device.peak_tflops.at(Precision::kFp32), 1);
   EXPECT_EQ(device.peak_tflops.at(Precision::kTf32), 2);
+  EXPECT_EQ(device.fp4_tflops, 16);
   EXPECT_EQ(device.peak_tflops.at(Precision::kFp16), 4);
   EXPECT_EQ(device.matmul_tflops,
             (std::map<Precision, double>{{Precision::kTf32, 1.5},
@@ -118,7 +120,7 @@ const RefusalCase kRefusals[] = {
     {"AnUnknownField", "\"l2_mib\": 1", "\"l2_mib\": 1, \"l3_mib\": 2",
      "toy.json: unknown field \"l3_mib\", expected one of: aliases, "
      "architecture, bandwidth_gb_s, chip_power_w, compute_capability, "
-     "cublas_workspace_bytes, display_name, idle_power_w, l2_mib, "
+     "cublas_workspace_bytes, display_name, fp4_tflops, idle_power_w, l2_mib, "
      "launch_us, link_gb_s, matmul_tflops, max_power_w, memory_mib, mig, name, "
      "peak_tflops, reached_bandwidth_gb_s, sms, sources, "
      "unified_memory, usable_mib"},

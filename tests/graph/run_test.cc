@@ -141,6 +141,7 @@ TEST(Optimizer, KnowsTheNamesOfTransformers) {
   EXPECT_EQ(ParseOptimizer("paged-adamw"), Optimizer::kPagedAdamW);
   EXPECT_EQ(ParseOptimizer("lion_32bit"), Optimizer::kLion);
   EXPECT_EQ(ParseOptimizer("bnb_adamw"), Optimizer::kBnbAdamW);
+  EXPECT_EQ(ParseOptimizer("adamw_apex_fused"), Optimizer::kBnbAdamW);
   EXPECT_EQ(ParseOptimizer("adamw_torch_4bit"), Optimizer::kTorchaoAdamW4bit);
 }
 

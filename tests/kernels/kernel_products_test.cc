@@ -365,5 +365,17 @@ TEST(KernelProducts, TransposedRowsAreCopiedForAGradientOrAnOldVersion) {
               ElementsAre("copy_hidden", "linear", "add"));
 }
 
+TEST(KernelProducts, OfPackedBytesMultiplyFourBits) {
+  const auto kernels = KernelsOf(
+      "%s = input f32[1]\n"
+      "%y = transformer_engine::gemm(input u8[32,64], %s, %s, input u8[16,64]) "
+      ": bf16[32,16]\n");
+  ASSERT_EQ(kernels.size(), 1);
+  EXPECT_TRUE(kernels[0].float4);
+  EXPECT_FALSE(kernels[0].float8);
+  EXPECT_EQ(kernels[0].arithmetic, Precision::kBf16);
+  EXPECT_EQ(kernels[0].macs, 32 * 16 * 128);
+}
+
 }  // namespace
 }  // namespace foretell::cost

@@ -260,6 +260,19 @@ TEST(Recipe, TakesTheNumberOfGpusFromALauncher) {
   EXPECT_EQ(LeftOut(recipe), "neftune_noise_alpha=5");
 }
 
+TEST(Recipe, TakesEightBitsFromALauncher) {
+  const auto line_of = [](const char* text) {
+    const OwnFile file("accelerate_fp8.json", text);
+    const std::string path = file.path();
+    return LineOf(ReadRecipe({&path, 1}));
+  };
+  EXPECT_TRUE(line_of(R"({"distributed_type": "NO", "mixed_precision": "fp8",
+                          "fp8_config": {"backend": "TE", "margin": 0}})")
+                  .ends_with("--precision bf16 --kernels te-fp8"));
+  EXPECT_TRUE(line_of(R"({"distributed_type": "NO", "mixed_precision": "fp8"})")
+                  .ends_with("--precision bf16 --kernels float8"));
+}
+
 TEST(Recipe, SaysThatShardsNeedGpus) {
   EXPECT_EQ(LeftOut(RecipeFrom({"deepspeed_z3.json"})),
             "zero_optimization.offload_param.device=cpu, " +

@@ -11,6 +11,7 @@ std::vector<Family> AllFamilies() {
           {"dropout", DropoutKernels()},
           {"embedding", EmbeddingKernels()},
           {"fft", FftKernels()},
+          {"flex", FlexKernels()},
           {"indexing", IndexingKernels()},
           {"liger", LigerKernels()},
           {"linalg", LinalgKernels()},
@@ -28,13 +29,15 @@ std::vector<Family> AllFamilies() {
           {"recurrent", RecurrentKernels()},
           {"reduction", ReductionKernels()},
           {"resampling", ResamplingKernels()},
-          {"softmax", SoftmaxKernels()}};
+          {"softmax", SoftmaxKernels()},
+          {"transformer_engine", TransformerEngineKernels()}};
 }
 
 std::vector<LibrarySchemas> AllLibrarySchemas() {
   std::vector<LibrarySchemas> all;
   for (const auto& some :
-       {DetectionSchemas(), LigerSchemas(), MxSchemas(), QuantizedSchemas()}) {
+       {DetectionSchemas(), FlexSchemas(), LigerSchemas(), MxSchemas(),
+        QuantizedSchemas(), TransformerEngineSchemas()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

@@ -25,9 +25,11 @@ std::vector<LibrarySchemas> AllLibrarySchemas();
 
 // The lists of families that have some.
 std::vector<LibrarySchemas> DetectionSchemas();
+std::vector<LibrarySchemas> FlexSchemas();
 std::vector<LibrarySchemas> LigerSchemas();
 std::vector<LibrarySchemas> MxSchemas();
 std::vector<LibrarySchemas> QuantizedSchemas();
+std::vector<LibrarySchemas> TransformerEngineSchemas();
 
 /// All families, in alphabetical order.
 std::vector<Family> AllFamilies();
@@ -41,6 +43,7 @@ std::span<const KernelRow> DetectionKernels();
 std::span<const KernelRow> DropoutKernels();
 std::span<const KernelRow> EmbeddingKernels();
 std::span<const KernelRow> FftKernels();
+std::span<const KernelRow> FlexKernels();
 std::span<const KernelRow> IndexingKernels();
 std::span<const KernelRow> LigerKernels();
 std::span<const KernelRow> LinalgKernels();
@@ -59,5 +62,6 @@ std::span<const KernelRow> RecurrentKernels();
 std::span<const KernelRow> ReductionKernels();
 std::span<const KernelRow> ResamplingKernels();
 std::span<const KernelRow> SoftmaxKernels();
+std::span<const KernelRow> TransformerEngineKernels();
 
 }  // namespace foretell::meta

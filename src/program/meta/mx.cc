@@ -6,7 +6,6 @@
 
 #include <utility>
 
-#include "src/core/checked.h"
 #include "src/program/meta/families.h"
 
 namespace foretell::meta {
@@ -18,10 +17,6 @@ constexpr const char* kMxSchemas[] = {
     "triton_mx_block_rearrange(Tensor scale) -> Tensor",
 };
 
-// cuBLAS reads scales in tiles of 128 rows and four columns.
-constexpr std::int64_t kTileRows = 128;
-constexpr std::int64_t kTileColumns = 4;
-
 /// Values and scales, by columns as of the transposed input.
 void Mxfp8Quantize(Call& call) {
   Sizes sizes = call.Tensor("input").sizes().vec();
@@ -32,8 +27,7 @@ void Mxfp8Quantize(Call& call) {
 
 void MxBlockRearrange(Call& call) {
   const at::Tensor& scale = call.Tensor("scale");
-  call.Return(Contiguous(Sizes{RoundUp(scale.size(0), kTileRows) *
-                               RoundUp(scale.size(1), kTileColumns)},
+  call.Return(Contiguous(Sizes{TiledScaleBytes(scale.size(0), scale.size(1))},
                          at::kByte));
 }
 

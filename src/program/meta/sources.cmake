@@ -13,6 +13,7 @@ set(FORETELL_META_SOURCES
     meta/embedding.cc
     meta/families.cc
     meta/fft.cc
+    meta/flex.cc
     meta/indexing.cc
     meta/liger.cc
     meta/linalg.cc
@@ -33,4 +34,5 @@ set(FORETELL_META_SOURCES
     meta/resampling.cc
     meta/shapes.cc
     meta/softmax.cc
-    meta/torch_scope.cc)
+    meta/torch_scope.cc
+    meta/transformer_engine.cc)

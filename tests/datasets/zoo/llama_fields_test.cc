@@ -104,7 +104,31 @@ TEST(LlamaFields, MaskOnlyLayersWhoseWindowIsShorterThanTheSequence) {
   EXPECT_THAT(InputsOfAttention("&packed=true"), ElementsAre(4, 4));
   EXPECT_THAT(InputsOfAttention("&packed=true&window=32&attention=flash"),
               ElementsAre(3, 3));
+  EXPECT_THAT(InputsOfAttention("&packed=true&window=32&attention=flex"),
+              ElementsAre(3, 3));
   EXPECT_THAT(InputsOfAttention("&attention=eager"), ElementsAre());
+}
+
+/// Bytes that a training step keeps for its backward pass.
+std::int64_t BytesKept(const std::string& changes) {
+  const Trace trace = TraceZoo(
+      kDecoder + changes, 2,
+      {.run = {.mode = Mode::kTraining, .precision = Precision::kBf16}});
+  std::int64_t bytes = 0;
+  for (const Storage& storage : trace.graph.storages()) {
+    if (storage.role == TensorRole::kSaved) bytes += storage.bytes;
+  }
+  return bytes;
+}
+
+TEST(LlamaFields, KeepOneNumberPerRowForFlexAttention) {
+  // 2 layers of bf16[2,4,64,16] and f32[2,4,64]; eager attention keeps scores
+  // f32[2,4,64,64] and their copy in 16 bits at least.
+  EXPECT_LE(BytesKept("&attention=flex"), BytesKept("&attention=eager") -
+                                              2 * 2 * 4 * 64 * 64 * (4 + 2) +
+                                              2 * 2 * 4 * 64 * (16 * 2 + 4));
+  EXPECT_EQ(BytesKept("&attention=flex&packed=true&attention_softcap=50"),
+            BytesKept("&attention=flex"));
 }
 
 TEST(LlamaFields, UpcastAndShiftLogitsAsOlderVersionsDo) {
@@ -161,7 +185,8 @@ TEST(LlamaFields, RefuseWhatContradicts) {
   const std::pair<const char*, const char*> kBad[] = {
       {"&norm=batch", "norm=batch: expected rms, gemma or layer"},
       {"&activation=tanh", "activation=tanh: expected one of silu"},
-      {"&attention=math", "attention=math: expected sdpa, eager or flash"},
+      {"&attention=math",
+       "attention=math: expected sdpa, eager, flash or flex"},
       {"&rotary_share=1.5", "rotary_share=1.5"},
       {"&rotary_share=0.2", "3 of 16 numbers of a head turn"},
       {"&parallel_norms=3", "parallel_norms=3: expected 1 or 2"},
