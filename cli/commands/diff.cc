@@ -131,6 +131,17 @@ ExitCode RunSnapshotDiff(const DiffCommand& command, const Side& recorded,
   return kExitOk;
 }
 
+/// Files have batches of their own: a network exported with a batch of 4, and
+/// one that leaves it open, which is then 1.
+void WarnOfOtherBatches(const ModelOptions& model,
+                        const nlohmann::ordered_json& a,
+                        const nlohmann::ordered_json& b) {
+  if (!model.batches.empty() || a.at("batch") == b.at("batch")) return;
+  PrintWarning(fmt::format(
+      "the batches differ: A has {}, B has {}; --batch N gives both the same",
+      a.at("batch").dump(), b.at("batch").dump()));
+}
+
 ExitCode RunDiff(const DiffCommand& command) {
   const std::vector<Side> sides = SidesOf(command.model);
   for (std::size_t i = 0; i < sides.size(); ++i) {
@@ -143,6 +154,7 @@ ExitCode RunDiff(const DiffCommand& command) {
   const auto a = StepOf(command, predictor, sides[0], errors);
   const auto b = StepOf(command, predictor, sides[1], errors);
   if (!a || !b) return RefuseDiff(command, errors);
+  WarnOfOtherBatches(command.model, *a, *b);
   const nlohmann::ordered_json difference = pictures::DifferenceToJson(*a, *b);
   if (!command.html.empty()) {
     WriteWhole(command.html,
