@@ -138,7 +138,9 @@ Job MakeJob(const ServedCommand& command, Request request) {
     job.words.push_back(FileWord(i));
   }
   const std::size_t models = request.zoo.size() + job.files.size();
-  if (models == 0) throw InvalidArgument("request: has no model");
+  if (models == 0 && command.needs_model) {
+    throw InvalidArgument("request: has no model");
+  }
   if (models > 1 && !command.takes_many) {
     throw InvalidArgument("request: {} accepts one model, got {}",
                           command.route, models);

@@ -29,6 +29,7 @@ struct ServedCommand {
   std::vector<std::string> json;   ///< Words that request JSON.
   std::vector<ServedFlag> flags;
   bool takes_many = false;  ///< Several models.
+  bool needs_model = true;
 };
 
 }  // namespace foretell::serve
