@@ -51,6 +51,7 @@ bool IsOfKind(const ServedFlag& flag, const std::string& value) {
     case ValueKind::kNumber:
       return ParseNumber<double>(value).has_value();
     case ValueKind::kText:
+    case ValueKind::kAmount:  // The command knows the units.
       break;
   }
   return true;

@@ -44,7 +44,7 @@ struct Route {
 serve::ValueKind KindOf(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return serve::ValueKind::kFlag;
   const std::string type = option.get_type_name();
-  if (TakesUnit(option)) return serve::ValueKind::kText;
+  if (TakesUnit(option)) return serve::ValueKind::kAmount;
   if (type.starts_with("INT")) return serve::ValueKind::kWhole;
   if (type.starts_with("FLOAT")) return serve::ValueKind::kNumber;
   return serve::ValueKind::kText;

@@ -263,7 +263,7 @@ class Answers(unittest.TestCase):
                    ["application/json"]["schema"]["properties"]["options"]
                    ["properties"])
         self.assertIn("bf16", options["precision"]["enum"])
-        self.assertEqual(options["max_memory"]["type"], "number")
+        self.assertEqual(options["max_memory"]["type"], ["number", "string"])
         self.assertEqual(options["strict"]["type"], "boolean")
         for name in ("sandbox", "checkpoint", "device_file", "adaptation", "host",
                      "json", "trace", "html", "prices", "convert", "timeout"):
