@@ -134,12 +134,13 @@ ExitCode RunSnapshotDiff(const DiffCommand& command, const Side& recorded,
 /// Files have batches of their own: a network exported with a batch of 4, and
 /// one that leaves it open, which is then 1.
 void WarnOfOtherBatches(const ModelOptions& model,
-                        const nlohmann::ordered_json& a,
-                        const nlohmann::ordered_json& b) {
-  if (!model.batches.empty() || a.at("batch") == b.at("batch")) return;
+                        const nlohmann::ordered_json& difference) {
+  const nlohmann::ordered_json& a = difference.at("a").at("batch");
+  const nlohmann::ordered_json& b = difference.at("b").at("batch");
+  if (!model.batches.empty() || a == b) return;
   PrintWarning(fmt::format(
       "the batches differ: A has {}, B has {}; --batch N gives both the same",
-      a.at("batch").dump(), b.at("batch").dump()));
+      a.dump(), b.dump()));
 }
 
 ExitCode RunDiff(const DiffCommand& command) {
@@ -154,8 +155,8 @@ ExitCode RunDiff(const DiffCommand& command) {
   const auto a = StepOf(command, predictor, sides[0], errors);
   const auto b = StepOf(command, predictor, sides[1], errors);
   if (!a || !b) return RefuseDiff(command, errors);
-  WarnOfOtherBatches(command.model, *a, *b);
   const nlohmann::ordered_json difference = pictures::DifferenceToJson(*a, *b);
+  WarnOfOtherBatches(command.model, difference);
   if (!command.html.empty()) {
     WriteWhole(command.html,
                HtmlPage(PageView::kDifference, "foretell diff", difference));
