@@ -51,6 +51,7 @@ bool IsOfKind(const ServedFlag& flag, const std::string& value) {
     case ValueKind::kNumber:
       return ParseNumber<double>(value).has_value();
     case ValueKind::kText:
+    case ValueKind::kAmount:  // The command knows the units.
       break;
   }
   return true;
@@ -138,7 +139,9 @@ Job MakeJob(const ServedCommand& command, Request request) {
     job.words.push_back(FileWord(i));
   }
   const std::size_t models = request.zoo.size() + job.files.size();
-  if (models == 0) throw InvalidArgument("request: has no model");
+  if (models == 0 && command.needs_model) {
+    throw InvalidArgument("request: has no model");
+  }
   if (models > 1 && !command.takes_many) {
     throw InvalidArgument("request: {} accepts one model, got {}",
                           command.route, models);

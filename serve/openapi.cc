@@ -12,8 +12,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json SchemaOf(const ServedFlag& flag) {
-  static constexpr const char* kTypes[] = {"boolean", "string", "integer",
-                                           "number"};
+  static const Json kTypes[] = {"boolean", "string", "integer", "number",
+                                Json::array({"number", "string"})};
   Json value = {{"type", kTypes[static_cast<int>(flag.kind)]}};
   if (!flag.choices.empty()) value["enum"] = flag.choices;
   Json schema = value;

@@ -7,7 +7,13 @@
 namespace foretell::serve {
 
 /// Type of a flag's value.
-enum class ValueKind : std::uint8_t { kFlag, kText, kWhole, kNumber };
+enum class ValueKind : std::uint8_t {
+  kFlag,
+  kText,
+  kWhole,
+  kNumber,
+  kAmount,  ///< A number, or text of one with a unit.
+};
 
 /// A flag of a command that requests may set, by its name in JSON: "max_memory"
 /// for --max-memory.
@@ -29,6 +35,7 @@ struct ServedCommand {
   std::vector<std::string> json;   ///< Words that request JSON.
   std::vector<ServedFlag> flags;
   bool takes_many = false;  ///< Several models.
+  bool needs_model = true;
 };
 
 }  // namespace foretell::serve

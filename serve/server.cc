@@ -77,6 +77,34 @@ void ReuseAddress(socket_t socket) {
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 }
 
+/// Options in the query of `target`. httplib itself reads "dim=seq=128" as 128.
+Settings ReadQuery(std::string_view target) {
+  Settings settings;
+  const auto decoded = [](std::string_view text) {
+    return httplib::detail::decode_url(std::string(text), true);
+  };
+  target.remove_prefix(std::min(target.find('?'), target.size()));
+  while (!target.empty()) {
+    target.remove_prefix(1);
+    const std::string_view pair = target.substr(0, target.find('&'));
+    target.remove_prefix(pair.size());
+    if (pair.empty()) continue;
+    const std::size_t name = std::min(pair.find('='), pair.size());
+    const std::size_t value = std::min(name + 1, pair.size());
+    settings.emplace_back(decoded(pair.substr(0, name)),
+                          decoded(pair.substr(value)));
+  }
+  return settings;
+}
+
+/// httplib waits for the body of such a request until it times out.
+bool LacksBody(const httplib::Request& http) {
+  const bool has_body =
+      http.has_header("Content-Length") || http.has_header("Transfer-Encoding");
+  return !has_body && (http.method == "POST" || http.method == "PUT" ||
+                       http.method == "PATCH");
+}
+
 /// The first error of `errors`, a command's stderr; else its first line.
 std::string FirstError(std::string_view errors) {
   const std::size_t mark = errors.find(kErrorMark);
@@ -130,9 +158,8 @@ Request ReadRequest(const httplib::Request& http, Body body) {
   } else if (!body.bytes.empty()) {
     request.files.push_back({kNameless, std::move(body.bytes)});
   }
-  for (const auto& [name, value] : http.params) {
-    request.settings.emplace_back(name, value);
-  }
+  const Settings query = ReadQuery(http.target);
+  request.settings.insert(request.settings.end(), query.begin(), query.end());
   return request;
 }
 
@@ -154,6 +181,8 @@ struct Server::State {
   bool IsAllowed(const httplib::Request& http) const;
   std::string MetricsText();
   void SetFailure(const httplib::Request& request, httplib::Response& response);
+  httplib::Server::HandlerResponse RefuseWithoutBody(
+      const httplib::Request& request, httplib::Response& response);
 
   const ServerOptions options;
   const std::vector<ServedCommand> commands;
@@ -279,8 +308,7 @@ void Server::State::AddLimits() {
   http.set_pre_routing_handler(
       [this](const httplib::Request& request, httplib::Response& response) {
         LowerNamesOfType(request);
-        if (IsAllowed(request))
-          return httplib::Server::HandlerResponse::Unhandled;
+        if (IsAllowed(request)) return RefuseWithoutBody(request, response);
         response.set_header("WWW-Authenticate", "Bearer");
         SetError(401, "the bearer token is missing or wrong", response);
         return httplib::Server::HandlerResponse::Handled;
@@ -289,6 +317,18 @@ void Server::State::AddLimits() {
       [this](const httplib::Request& request, httplib::Response& response) {
         if (response.body.empty()) SetFailure(request, response);
       });
+}
+
+httplib::Server::HandlerResponse Server::State::RefuseWithoutBody(
+    const httplib::Request& request, httplib::Response& response) {
+  if (!LacksBody(request)) return httplib::Server::HandlerResponse::Unhandled;
+  if (request.method == MethodsOf(routes, request.path)) {
+    SetError(400, "the request has no body", response);
+  } else {
+    response.status = 404;
+    SetFailure(request, response);
+  }
+  return httplib::Server::HandlerResponse::Handled;
 }
 
 /// Reports why httplib itself has refused a request.

@@ -113,6 +113,9 @@ Report AnswerStep(const Predictor& predictor, Session& session,
   const Trace& trace = session.Step();
   const PassPlan* const plan = session.plan();
   ReportedModel model = DescribeModel(session.program(), trace);
+  if (trace.graph.info().mode == Mode::kTraining) {
+    model.batches_per_step = session.request().options.loop.accumulation;
+  }
   const OperatorGraph* at_peak = &trace.graph;
   if (plan != nullptr) {
     const std::size_t peak = plan->order[answer.prediction.memory.peak_pass];

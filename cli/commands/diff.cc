@@ -131,6 +131,18 @@ ExitCode RunSnapshotDiff(const DiffCommand& command, const Side& recorded,
   return kExitOk;
 }
 
+/// Files have batches of their own: a network exported with a batch of 4, and
+/// one that leaves it open, which is then 1.
+void WarnOfOtherBatches(const ModelOptions& model,
+                        const nlohmann::ordered_json& difference) {
+  const nlohmann::ordered_json& a = difference.at("a").at("batch");
+  const nlohmann::ordered_json& b = difference.at("b").at("batch");
+  if (!model.batches.empty() || a == b) return;
+  PrintWarning(fmt::format(
+      "the batches differ: A has {}, B has {}; --batch N gives both the same",
+      a.dump(), b.dump()));
+}
+
 ExitCode RunDiff(const DiffCommand& command) {
   const std::vector<Side> sides = SidesOf(command.model);
   for (std::size_t i = 0; i < sides.size(); ++i) {
@@ -144,6 +156,7 @@ ExitCode RunDiff(const DiffCommand& command) {
   const auto b = StepOf(command, predictor, sides[1], errors);
   if (!a || !b) return RefuseDiff(command, errors);
   const nlohmann::ordered_json difference = pictures::DifferenceToJson(*a, *b);
+  WarnOfOtherBatches(command.model, difference);
   if (!command.html.empty()) {
     WriteWhole(command.html,
                HtmlPage(PageView::kDifference, "foretell diff", difference));

@@ -77,8 +77,8 @@ void AddInspect(CLI::App& app, ExitCode& exit_code) {
   options->model.AddTo(*command, /*many=*/true);
   options->predictor.AddTo(*command, options->model.run);
   AddDefaulted(*command, "--format", options->format,
-               "text: a table; tree: modules, also --tree; json; dot: "
-               "Graphviz; graph: text form that foretell can read",
+               "text: a table; tree: modules, also --tree; json, also --json; "
+               "dot: Graphviz; graph: text form that foretell can read",
                CLI::IsMember({"text", "tree", "json", "dot", "graph"}));
   command->callback(
       [options, &exit_code] { exit_code = RunInspect(*options); });

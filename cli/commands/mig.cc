@@ -88,7 +88,8 @@ void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
   CLI::App* command = mig.add_subcommand(
       "layouts", "List the ways to divide a device: the maximal ones, or all");
   options->device.AddTo(*command);
-  command->add_flag("--count", options->count, "Print only their number");
+  CLI::Option* count =
+      command->add_flag("--count", options->count, "Print only their number");
   command->add_flag("--all", options->all, "Include layouts with free slots");
   AddList(*command, "--with", options->with,
           "Only layouts with these profiles: 3g.20gb,1g.5gb; name a profile "
@@ -97,8 +98,10 @@ void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
                     "Leave out the 1g profile with double memory");
   command->add_flag("--media-extensions", options->layout.media_extensions,
                     "Use +me profiles, too");
-  command->add_flag("--json", options->json,
-                    "JSON document on stdout; with --count");
+  command
+      ->add_flag("--json", options->json,
+                 "JSON document on stdout; with --count")
+      ->needs(count);
   command->callback([options, &exit_code] {
     options->layout.double_memory = !options->without_double_memory;
     PrintLayouts(*options, options->device.Find());
@@ -173,7 +176,7 @@ void AddPack(CLI::App& mig, ExitCode& exit_code) {
   command->add_flag("--media-extensions", options->pack.media_extensions,
                     "Use +me profiles, too");
   AddDefaulted(*command, "--format", options->format,
-               "table, json, mig-parted (YAML) or kubernetes",
+               "table; json, also --json; mig-parted (YAML) or kubernetes",
                CLI::IsMember({"table", "json", "mig-parted", "kubernetes"}));
   command->add_option("--html", options->html,
                       "Page with a drawing of the layout");

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/commands/command.h"
+#include "cli/flags/number_checks.h"
 
 namespace foretell::cli {
 namespace {
@@ -26,7 +27,7 @@ constexpr std::string_view kServedFlags =
     "quantize input-grad half-weights runtime runtimes optimizer-in-backward "
     "offload-optimizer "
     "offload-activations loss-in-function step-in-function trainable "
-    "limit ";
+    "limit job ";
 
 bool IsServed(const std::string& name) {
   return kServedFlags.find(" " + name + " ") != std::string_view::npos;
@@ -43,6 +44,7 @@ struct Route {
 serve::ValueKind KindOf(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return serve::ValueKind::kFlag;
   const std::string type = option.get_type_name();
+  if (TakesUnit(option)) return serve::ValueKind::kAmount;
   if (type.starts_with("INT")) return serve::ValueKind::kWhole;
   if (type.starts_with("FLOAT")) return serve::ValueKind::kNumber;
   return serve::ValueKind::kText;
@@ -83,11 +85,13 @@ serve::ServedCommand ToServedCommand(const Route& route) {
   for (const std::string& word : route.words) {
     command = command->get_subcommand(word);
   }
-  serve::ServedCommand served{.route = route.route,
-                              .summary = command->get_description(),
-                              .words = route.words,
-                              .json = {route.json},
-                              .takes_many = route.takes_many};
+  serve::ServedCommand served{
+      .route = route.route,
+      .summary = command->get_description(),
+      .words = route.words,
+      .json = {route.json},
+      .takes_many = route.takes_many,
+      .needs_model = command->get_option("MODEL")->get_required()};
   for (const CLI::Option* option : command->get_options()) {
     for (const std::string& name : option->get_lnames()) {
       if (IsServed(name)) served.flags.push_back(ToServedFlag(name, *option));

@@ -61,7 +61,9 @@ bool IsWorthwhile(const ReportSuggestion& suggestion, const Report& report) {
   if (OutcomeOf(report.recommendation.whole_device) != Outcome::kFits) {
     return saves;
   }
-  return saves || suggestion.latency_ms < kept * now[Target::kLatency].value;
+  const double latency_ms = now[Target::kLatency].value;
+  return saves ? suggestion.latency_ms <= latency_ms
+               : suggestion.latency_ms < kept * latency_ms;
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ class ChangeFinder {
   /// The change, simulated as the step itself was: one that leaves the numerics
   /// alone if the step does not fit, automatic mixed precision if it is only
   /// slow. Empty if nothing that applies saves a tenth of the memory or of the
-  /// time. `foretell advise` tries more.
+  /// time, or takes longer where the step fits. `foretell advise` tries more.
   std::optional<ReportSuggestion> Find(const Session& session,
                                        const Report& report);
 

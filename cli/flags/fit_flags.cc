@@ -13,12 +13,14 @@ void AddFitFlags(CLI::App& command, FitLimits& limits) {
       ->transform(SizeInMib());
   command
       .add_option("--max-latency", limits.max_latency_ms,
-                  "Latency limit: ms per batch or step")
-      ->check(AboveZero());
+                  "Latency limit per batch or step: ms, or a number with a "
+                  "unit: 20ms, 1.5s")
+      ->transform(TimeInMs());
   command
       .add_option("--max-energy", limits.max_energy_j,
-                  "Energy limit: J per batch or step")
-      ->check(AboveZero());
+                  "Energy limit per batch or step: J, or a number with a unit: "
+                  "5J, 2Wh")
+      ->transform(EnergyInJ());
   command.add_flag(
       "--strict", limits.strict,
       "Judge latency and energy also by the upper ends of their intervals");

@@ -18,5 +18,11 @@ const CLI::Validator& FromZero();
 
 /// Memory above 0; converts a number with a unit ("10GB", "16GiB") to MiB.
 const CLI::Validator& SizeInMib();
+/// Times above 0; converts a number with a unit ("20ms", "1.5s") to ms.
+const CLI::Validator& TimeInMs();
+/// Energies above 0; converts a number with a unit ("5J", "2Wh") to J.
+const CLI::Validator& EnergyInJ();
+/// Whether the value of `option` may have a unit: one of the three checks it.
+bool TakesUnit(const CLI::Option& option);
 
 }  // namespace foretell::cli

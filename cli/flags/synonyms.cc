@@ -40,6 +40,7 @@ constexpr FlagSynonym kFlags[] = {
     {"--inference", "--mode", "inference"},
     {"--input-shape", "--input"},
     {"--input-size", "--input"},
+    {"--json", "--format", "json"},
     {"--max-length", "--seq-len"},
     {"--max-seq-len", "--seq-len"},
     {"--max-vram", "--max-memory"},

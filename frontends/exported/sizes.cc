@@ -142,9 +142,11 @@ void Symbols::CheckSize(const Model& model, const ModelInput& input,
   const std::optional<std::int64_t> expected = size.formula->Evaluate(values_);
   const std::string symbol = SymbolOf(size);
   if (!expected && value != size.example) {
+    const bool is_alone = size.formula->Symbols().size() == 1;
     Refuse(input.name, dim, value,
-           fmt::format("the input sizes give no value for '{}'; it was {} in "
-                       "the file's example",
+           fmt::format("{} '{}'; it was {} in the file's example",
+                       is_alone ? "which is no value of"
+                                : "the input sizes give no value for",
                        symbol, size.example.value_or(0)));
   }
   if (size.IsFixed() && value != *expected) {

@@ -105,7 +105,7 @@ def _row(p: Prediction) -> dict[str, Any]:
         "memory_mib": p.memory.total_mib,
         "memory_high_mib": p.memory.interval_mib[1],
         "latency_ms": p.latency.ms,
-        "samples_per_s": 1000 * p.batch / p.latency.ms,
+        "samples_per_s": p.verdict["samples_per_s"],
         "energy_j": p.energy.j,
         "mig_profile": p.mig.profile,
     }

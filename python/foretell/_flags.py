@@ -93,9 +93,9 @@ class Limits(TypedDict, total=False):
     """What a step must keep."""
 
     profile: str | None
-    max_memory: float | None
-    max_latency: float | None
-    max_energy: float | None
+    max_memory: Union[str, float, None]
+    max_latency: Union[str, float, None]
+    max_energy: Union[str, float, None]
     strict: bool
     tight: bool
 
@@ -111,13 +111,13 @@ class FinetuneOptions(StepOptions, Limits, total=False):
 
 
 # On where nothing is said, so that False is a word of its own.
-_SWITCHES = ("foreach", "fused", "set_to_none")
+ON_OR_OFF = ("foreach", "fused", "set_to_none")
 
 
 def _values(name: str, value: Any) -> list[str]:
     if name == "optimizer":
         return [optimizer_name(value)]
-    if name in _SWITCHES:
+    if name in ON_OR_OFF:
         return ["on" if value else "off"]
     if isinstance(value, Mapping):
         return [f"{key}={one}" for key, one in value.items()]
@@ -169,9 +169,9 @@ def to_words(options: Mapping[str, Any]) -> list[str]:
         options = {"fused": True, **options}
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
-        if value is None or (value is False and name not in (*_SWITCHES, "batch")):
+        if value is None or (value is False and name not in (*ON_OR_OFF, "batch")):
             continue
-        if value is True and name not in (*_SWITCHES, "batch"):
+        if value is True and name not in (*ON_OR_OFF, "batch"):
             words.append(flag)
         else:
             words += [f"{flag}={text}" for text in _values(name, value)]

@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ._flags import ON_OR_OFF
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS: dict[str, str] = {
@@ -89,7 +91,7 @@ OPTIONS: dict[str, str] = {
 LIMITS: dict[str, str] = {
     "profile": 'a MIG profile that must hold the step: "1g.5gb"',
     "max_memory": "MiB that the step may take at most",
-    "max_latency": "ms that one step may take at most",
+    "max_latency": "ms that one step may take at most, or text with a unit: '20ms'",
     "max_energy": "J that one step may take at most",
     "strict": "True: latency and energy count at their upper ends, too",
     "tight": "True: memory counts without what the allocator's cache could give back",
@@ -100,8 +102,8 @@ _SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "half_w
              "step_in_function", "strict", "tight")
 # A word after a flag that is its value: a placeholder, a number, or a value's form.
 _VALUE = (r"(?:'[^']*'|[A-Z][A-Z]+\b|[A-Z]\b|\S*(?:[=\[\]0-9*]|:\b)\S*?|{words})"
-          r"(?=[\s,;:)'.]|$)")
-_WORDS = ("training|inference|auto|analytic|learned|pmgns|cpu|meta|off|require|none|"
+          r"(?=,?(?:[\s;:)'.]|$))")
+_WORDS = ("training|inference|auto|analytic|learned|pmgns|cpu|meta|on|off|require|none|"
           "fp32|tf32|fp16|bf16|adamw|adam|sgd|momentum|decode|prefill|"
           "eager|compile|onnxruntime|tensorrt")
 _FLAG = re.compile(r"--([a-z][a-z0-9-]*)(?:[= ](" + _VALUE.format(words=_WORDS) + "))?")
@@ -115,6 +117,8 @@ def _as_keyword(found: re.Match[str]) -> str:
     if value is None:
         return f"{name}=True" if name in _SWITCHES else f"{name}="
     value = value.strip("'")
+    if name in ON_OR_OFF:
+        return f"{name}={value == 'on'}"
     key, equals, one = value.partition("=")
     if name == "dim" and equals:
         return f"dim={{{key!r}: {one}}}"

@@ -9,11 +9,15 @@ from typing import Any, Literal, Union
 from ._command import DOES_NOT_FIT, DONE, raise_errors, run_json
 from ._local import device_name
 from ._records import from_json
+from ._text import number
 
 Format = Literal["bf16", "fp16", "fp32", "fp8", "int8", "nvfp4", "int4"]
 
 
-@dataclasses.dataclass(frozen=True)
+_GIB = 2**30
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class KvCache:
     """The answer of `kv_cache`, for each of the GPUs that share the network."""
 
@@ -37,6 +41,13 @@ class KvCache:
     def concurrency(self) -> float | None:
         """Sequences of `context` tokens at once; None if the weights are unknown."""
         return self.gpu.get("concurrency")
+
+    def __repr__(self) -> str:
+        text = (f"{self.model}: {number(self.sequence_bytes / _GIB)} GiB for "
+                f"{self.context} tokens")
+        if self.concurrency is not None:
+            text += f", {number(self.concurrency)} at once on {self.gpu['device']}"
+        return f"<foretell.KvCache {text}>"
 
 
 def kv_cache(model: Union[str, "os.PathLike[str]"], *, context: int = 8192,

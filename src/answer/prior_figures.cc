@@ -47,11 +47,11 @@ std::vector<std::string> AnalyticPriorNames() {
 
 PriorFigures AnalyticPriorFigures(const OperatorGraph& graph,
                                   const DeviceSpec& device,
-                                  const ContextModel& context, const Run& run) {
-  // Of the typical host, whatever the device, as networks have learned.
+                                  const ContextModel& context, const Run& run,
+                                  const std::optional<HostSpec>& host) {
   const Prediction prediction = Predictor::Analytic(device, run,
                                                     {.context = context,
-                                                     .host = HostSpec{},
+                                                     .host = host,
                                                      .with_slices = false,
                                                      .with_least = false})
                                     .Predict(graph);

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "foretell/device.h"
 #include "foretell/graph.h"
+#include "foretell/host.h"
 #include "foretell/run.h"
 #include "src/features/targets.h"
 
@@ -22,9 +24,12 @@ struct PriorFigures {
 /// Names of the figures of AnalyticPriorFigures.
 std::vector<std::string> AnalyticPriorNames();
 
-/// What Predictor::Analytic predicts for `graph`, executed as in `run`.
-PriorFigures AnalyticPriorFigures(const OperatorGraph& graph,
-                                  const DeviceSpec& device,
-                                  const ContextModel& context, const Run& run);
+/// What Predictor::Analytic predicts for `graph`, executed as in `run`. `host`
+/// is the typical one, whatever the device, as networks have learned; empty:
+/// the one that predictions expect of the device.
+PriorFigures AnalyticPriorFigures(
+    const OperatorGraph& graph, const DeviceSpec& device,
+    const ContextModel& context, const Run& run,
+    const std::optional<HostSpec>& host = HostSpec{});
 
 }  // namespace foretell::learned

@@ -72,6 +72,8 @@ struct Report {
   std::optional<DType> autocast = {};  ///< As GraphInfo.
   bool grad_mode = false;              ///< As GraphInfo.
   std::int64_t batch = 1;
+  /// Batches of a training step, as TrainingLoop::accumulation.
+  std::int64_t batches_per_step = 1;
   std::string optimizer;  ///< Empty in inference.
   /// What a training step goes backward from: "first output, a scalar"; empty
   /// in inference.
@@ -126,6 +128,7 @@ struct ReportedModel {
   std::string loss = {};
   std::map<DType, std::int64_t> weights = {};
   std::optional<ReportOrt> onnx_runtime = {};
+  std::int64_t batches_per_step = 1;
   std::vector<ReportPass> passes = {};
   bool has_lengths = false;    ///< They are steps of different lengths.
   std::string peak_pass = {};  ///< Label of the one with the memory peak.

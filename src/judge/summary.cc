@@ -39,10 +39,11 @@ struct CardRow {
 constexpr std::array<CardRow, 3> kCards = {
     {{24, "rtx-4090"}, {40, "a100-sxm4-40gb"}, {80, "a100-sxm4-80gb"}}};
 
-bool HoldsTokens(const TensorType& type) {
+/// Not the edges of a graph: their first dimension is not the batch.
+bool HoldsTokens(const TensorType& type, std::int64_t batch) {
   const bool is_integer =
       type.dtype == DType::kI64 || type.dtype == DType::kI32;
-  return is_integer && type.shape.size() == 2;
+  return is_integer && type.shape.size() == 2 && type.shape.front() == batch;
 }
 
 /// Whether the upper end of memory would be much nearer if the environment were
@@ -227,12 +228,14 @@ Outcome OutcomeOf(const mig::Verdict& verdict) {
 Throughput ThroughputOf(const Report& report) {
   const double ms = report.prediction[Target::kLatency].value;
   if (ms <= 0) return {};
+  const double batches_per_s =
+      kMsPerS * static_cast<double>(report.batches_per_step) / ms;
   Throughput rate = {.samples_per_s =
-                         kMsPerS * static_cast<double>(report.batch) / ms};
+                         batches_per_s * static_cast<double>(report.batch)};
   for (const ReportTensor& input : report.inputs) {
-    if (!HoldsTokens(input.type)) continue;
+    if (!HoldsTokens(input.type, report.batch)) continue;
     rate.tokens_per_s =
-        kMsPerS * static_cast<double>(input.type.NumElements()) / ms;
+        batches_per_s * static_cast<double>(input.type.NumElements());
     break;
   }
   return rate;

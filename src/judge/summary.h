@@ -25,7 +25,8 @@ enum class Outcome : std::uint8_t {
 std::string_view OutcomeName(Outcome outcome);
 Outcome OutcomeOf(const mig::Verdict& verdict);
 
-/// Steps as rates.
+/// Steps as rates, of all batches that a step accumulates; of one GPU where
+/// each has a batch of its own.
 struct Throughput {
   double samples_per_s = 0;
   /// If an input is a matrix of integers, which is how networks read tokens.

@@ -338,9 +338,11 @@ std::string OpenDimensions(const std::vector<Draft>& drafts) {
   std::vector<std::string> open;
   for (const Draft& draft : drafts) {
     if (!draft.has_rank) {
-      open.push_back(fmt::format("'{}' has no shape (use --input {}={}[…])",
+      const bool is_open = !draft.spec->dtype && draft.dtype == DType::kF32;
+      open.push_back(fmt::format("'{}' has no shape (use --input {}={}[…]{})",
                                  draft.spec->name, draft.spec->name,
-                                 DTypeName(draft.dtype)));
+                                 DTypeName(draft.dtype),
+                                 is_open ? ", i64[…] of whole numbers" : ""));
     }
     for (std::size_t i = 0; i < draft.dims.size(); ++i) {
       const InputDim& dim = draft.dims[i];

@@ -57,6 +57,11 @@ TEST(Synonyms, AskForTheTreeWhereThereAreFormats) {
               ElementsAre("predict", "m.onnx", "--tree"));
 }
 
+TEST(Synonyms, AskForJsonWhereItIsOneOfSeveralFormats) {
+  EXPECT_THAT(Own({"inspect", "m.onnx", "--json"}),
+              ElementsAre("inspect", "m.onnx", "--format", "json"));
+}
+
 TEST(Synonyms, HaveManyNamesForALength) {
   for (const char* flag : {"--max-seq-len", "--sequence-length", "--seq_len",
                            "--context-length", "--seq-len"}) {

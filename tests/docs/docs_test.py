@@ -55,8 +55,9 @@ class Block:
             while self.end < len(lines) and lines[self.end].startswith("    "):
                 self.end += 1
         text = "\n".join(lines[self.first:self.end])
-        self.indent = re.match(r" *", lines[self.first]).group()
         self.lines = textwrap.dedent(text).split("\n")
+        first = lines[self.first]
+        self.indent = first[:len(first) - len(self.lines[0])]
 
 
 def blocks(lines):

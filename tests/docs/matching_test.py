@@ -3,7 +3,7 @@
 
 import unittest
 
-from docs_test import matches
+from docs_test import Block, matches, updated
 
 PAGE = ["memory = 0.000171*batch**2 + 510.8", "symbolic  0.52 %", "…", "of 20 rows"]
 
@@ -31,6 +31,17 @@ class Matching(unittest.TestCase):
                       printed(error="symbolic  0.55 %"),
                       printed(rows="of 21 rows")):
             self.assertFalse(matches(PAGE, other, 0.02), other)
+
+
+class Updating(unittest.TestCase):
+    def test_keeps_the_indentation_of_the_fence_alone(self):
+        for fence in ("", "  "):
+            page = [fence + line for line in
+                    ("<!-- output -->", "```", "        us", "conv    1", "```")]
+            block = Block(page, 0)
+            printed = ["        us", "conv    2"]
+            self.assertEqual(updated(page, [(block, printed)])[2:4],
+                             [fence + line for line in printed])
 
 
 if __name__ == "__main__":

@@ -314,8 +314,8 @@ TEST(ExportedRefusal, SizesThatOverflowAreNamed) {
         TraceProgram(program, inputs);
       },
       ErrorCode::kInvalidArgument,
-      "input 'x': dimension 0 is 18014398509481984, the input sizes give no "
-      "value for 'batch-2'");
+      "input 'x': dimension 0 is 18014398509481984, which is no value of "
+      "'batch-2'");
 }
 
 TEST(ExportedRefusal, BranchesOnContentAreNamed) {

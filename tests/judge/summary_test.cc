@@ -146,12 +146,23 @@ TEST(Summary, CountsSamplesPerSecond) {
   EXPECT_THAT(LineOf(Summarize(report), "speed"), HasSubstr("4 ms per batch"));
 }
 
+TEST(Summary, CountsEveryBatchThatAStepAccumulates) {
+  Report report = ReportOf(SmallGraph());
+  report.prediction[Target::kLatency].value = 10;
+  report.inputs = {{"ids", {DType::kI64, {8, 512}}}};
+  report.batches_per_step = 4;
+  EXPECT_DOUBLE_EQ(ThroughputOf(report).samples_per_s, 3200);
+  EXPECT_DOUBLE_EQ(ThroughputOf(report).tokens_per_s.value(), 4 * 409600);
+}
+
 TEST(Summary, CountsTheTokensOfAMatrixOfIntegers) {
   Report report = ReportOf(SmallGraph());
   report.prediction[Target::kLatency].value = 10;
   report.inputs = {{"ids", {DType::kI64, {8, 512}}}};
   EXPECT_DOUBLE_EQ(ThroughputOf(report).tokens_per_s.value(), 409600);
   report.inputs = {{"image", {DType::kF32, {8, 512}}}};
+  EXPECT_FALSE(ThroughputOf(report).tokens_per_s);
+  report.inputs = {{"edge_index", {DType::kI64, {2, 5000}}}};
   EXPECT_FALSE(ThroughputOf(report).tokens_per_s);
 }
 

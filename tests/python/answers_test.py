@@ -29,6 +29,8 @@ class KvCache(unittest.TestCase):
 
     def test_is_what_the_program_prints(self):
         found = foretell.kv_cache("zoo:llama3_8b", device="a100-80gb", context=4096)
+        self.assertRegex(repr(found), r"^<foretell.KvCache zoo:llama3_8b: 0\.5 GiB for "
+                         r"4096 tokens, \d+ at once on a100-sxm4-80gb>$")
         self.assertEqual(found.token_bytes, 131072)
         self.assertEqual(found.sequence_bytes, 2**29)
         self.assertEqual(found.concurrency, found.gpu["concurrency"])

@@ -90,6 +90,9 @@ class Messages(unittest.TestCase):
                 ("no flag '--batc=8'; near: --cache; see foretell predict --help",
                  "no option batc=; did you mean batch=?"),
                 ("no flag '--zzz=8'; near: --csv", "no option zzz=; help(foretell"),
+                ("· --fused on · --lora r=8,targets=q|v,kbit · --quantize nf4,double",
+                 "· fused=True · lora='r=8,targets=q|v,kbit' · quantize='nf4,double'"),
+                ("--set-to-none off", "set_to_none=False"),
                 ("a - b -- c", "a - b -- c")):
             self.assertIn(words, _meanings.in_python(text))
 

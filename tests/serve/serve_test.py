@@ -188,6 +188,43 @@ class Answers(unittest.TestCase):
             self.assertIn(message, said)
             self.assertFalse(said.startswith("foretell:"), said)
 
+    def test_take_pairs_in_the_query(self):
+        file = {"Content-Type": "application/octet-stream"}
+        for query in ("input=image=f32[2,3,64,64]", "input=image%3Df32[2,3,64,64]"):
+            status, _, text = self.service.ask("/v1/predict?" + query,
+                                               ONNX.read_bytes(), file)
+            self.assertEqual(status, 200, text)
+        status, _, text = self.service.ask("/v1/predict?dim=seq=128",
+                                           ONNX.read_bytes(), file)
+        self.assertIn("--dim names 'seq'",
+                      json.loads(text)["errors"][0]["message"])
+
+    def test_need_no_model_where_jobs_say_what_to_pack(self):
+        status, document = self.service.ask_json(
+            "/v1/mig/pack", {"options": {"job": ["a=9GB", "b=3000"]}})
+        self.assertEqual((status, len(document["instances"])), (200, 2), document)
+
+    def test_say_that_a_request_has_no_body(self):
+        address = self.service.url.removeprefix("http://")
+        for method, route, status, message in (
+                ("POST", "/v1/predict", 400, "the request has no body"),
+                ("PUT", "/v1/predict", 405, "takes POST, not PUT"),
+                ("POST", "/nothing", 404, "no such route")):
+            connection = http.client.HTTPConnection(address, timeout=60)
+            connection.putrequest(method, route)
+            connection.endheaders()
+            response = connection.getresponse()
+            self.assertEqual(response.status, status)
+            self.assertIn(message, response.read().decode())
+            connection.close()
+
+    def test_take_limits_with_units(self):
+        status, document = self.service.ask_json("/v1/fits", {
+            "model": "zoo:vgg11", "options": {
+                "max_memory": "10GB", "max_latency": "1s", "max_energy": 100}})
+        self.assertEqual(status, 200, document)
+        self.assertTrue(document["results"][0]["accepted"])
+
     def test_name_the_types_of_a_body(self):
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         for body in (b'{"model": "zoo:vgg11"}', ONNX.read_bytes(), b"a" * 9000):
@@ -226,7 +263,7 @@ class Answers(unittest.TestCase):
                    ["application/json"]["schema"]["properties"]["options"]
                    ["properties"])
         self.assertIn("bf16", options["precision"]["enum"])
-        self.assertEqual(options["max_memory"]["type"], "number")
+        self.assertEqual(options["max_memory"]["type"], ["number", "string"])
         self.assertEqual(options["strict"]["type"], "boolean")
         for name in ("sandbox", "checkpoint", "device_file", "adaptation", "host",
                      "json", "trace", "html", "prices", "convert", "timeout"):

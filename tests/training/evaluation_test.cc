@@ -235,6 +235,12 @@ TEST(Folds, KeepGroupsTogetherAndSizesAlike) {
   EXPECT_NE(folds, AssignFolds(set, FoldKind::kFamily, 5, 2));
 }
 
+TEST(Folds, SayThatThereIsNothingToLeaveOut) {
+  ExpectError(ErrorCode::kInvalidArgument,
+              "folds by family: every sample is of the same",
+              [] { AssignFolds(Families(10), FoldKind::kFamily, 3, 0); });
+}
+
 TEST(Folds, LeaveOutSourcesWhateverTheirNetworks) {
   SampleSet set{.sources = {"a", "b"}};
   for (const std::uint32_t source : {0U, 1U, 1U, 0U}) {

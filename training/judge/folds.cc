@@ -106,6 +106,11 @@ std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
   for (std::size_t i = 0; i < set.samples.size(); ++i) {
     groups[GroupOf(set, set.samples[i], kind)].push_back(i);
   }
+  if (groups.size() < 2) {
+    throw InvalidArgument(
+        "folds by {}: every sample is of the same, expected at least 2",
+        FoldKindName(kind));
+  }
   if (count < 2 || std::ssize(groups) < count) {
     throw InvalidArgument("{} by {}: expected 2 to {}, the number of groups",
                           Counted(count, "fold"), FoldKindName(kind),

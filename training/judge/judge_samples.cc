@@ -60,6 +60,7 @@ Judgement JudgeSamples(JudgeOptions options) {
     FollowCheckpoint(model->info(), options.samples);
   } else if (options.samples.prior == PriorSource::kNone) {
     options.samples.prior = PriorSource::kAnalytic;
+    options.samples.prior_host.reset();  // What is judged is what predict says.
   }
   Judgement judgement{.opened = OpenSamples(options.samples)};
   const SampleSet& set = judgement.opened.set;

@@ -55,7 +55,7 @@ OpenedSamples OpenSamples(const SampleRequest& request) {
   const std::string& name = request.recipe.context;
   const ContextModel& context = name.empty() ? opened.catalog.DefaultContext()
                                              : opened.catalog.FindContext(name);
-  const Prior analytic = AnalyticPrior(context);
+  const Prior analytic = AnalyticPrior(context, request.prior_host);
   SampleOptions options = SampleOptionsOf(request);
   options.recipe.context = context.name;
   if (request.prior == PriorSource::kAnalytic) options.prior = &analytic;

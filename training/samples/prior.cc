@@ -10,13 +10,15 @@
 
 namespace foretell::training {
 
-Prior AnalyticPrior(const ContextModel& context) {
-  return {.name = "analytic",
-          .figures = learned::AnalyticPriorNames(),
-          .estimate = [context](const OperatorGraph& graph,
-                                const DeviceSpec& device, const Run& run) {
-            return learned::AnalyticPriorFigures(graph, device, context, run);
-          }};
+Prior AnalyticPrior(const ContextModel& context,
+                    const std::optional<HostSpec>& host) {
+  return {
+      .name = "analytic",
+      .figures = learned::AnalyticPriorNames(),
+      .estimate = [context, host](const OperatorGraph& graph,
+                                  const DeviceSpec& device, const Run& run) {
+        return learned::AnalyticPriorFigures(graph, device, context, run, host);
+      }};
 }
 
 std::map<PriorRequest, PriorFigures> EstimatePriors(

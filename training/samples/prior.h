@@ -2,12 +2,14 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "foretell/dataset.h"
 #include "foretell/device.h"
+#include "foretell/host.h"
 #include "foretell/run.h"
 #include "src/answer/prior_figures.h"
 
@@ -27,8 +29,9 @@ struct Prior {
       estimate;
 };
 
-/// Predictor::Analytic as a prior.
-Prior AnalyticPrior(const ContextModel& context);
+/// Predictor::Analytic as a prior, of the host that AnalyticPriorFigures takes.
+Prior AnalyticPrior(const ContextModel& context,
+                    const std::optional<HostSpec>& host);
 
 /// A graph to estimate on a device, with the run of its label.
 struct PriorRequest {

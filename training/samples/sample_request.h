@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "foretell/dataset.h"
+#include "foretell/host.h"
 #include "src/features/input_recipe.h"
 #include "src/features/targets.h"
 #include "src/network/checkpoint.h"
@@ -41,6 +42,8 @@ struct SampleRequest {
   double simulated_weight = 1;
   double source_balance = 0;  ///< As SampleOptions.
   PriorSource prior = PriorSource::kNone;
+  /// Of kAnalytic, as AnalyticPriorFigures takes it.
+  std::optional<HostSpec> prior_host = HostSpec{};
   bool device_columns = false;  ///< Figures of the device as inputs.
   bool prior_columns = false;   ///< Estimates of the prior as inputs.
   std::vector<std::string> setting_keys = {};

@@ -31,6 +31,17 @@ class Fits(unittest.TestCase):
         outcome = fits("--device", "rtx-3090", "--profile", "1g.5gb")
         self.assertIn("rtx-3090 has no MIG", outcome.stderr)
 
+    def test_time_and_energy_have_units(self):
+        fits = lambda *flags: run("fits", ONNX, "-b", "8", *flags)
+        for flag, enough, short, wrong in (
+                ("--max-latency", "1.5s", "0.1us", "5 MB"),
+                ("--max-energy", "1Wh", "1e-3 mJ", "5MJ")):
+            self.assertEqual(fits(flag, enough).returncode, OK)
+            self.assertEqual(fits(flag, short).returncode, DOES_NOT_FIT)
+            outcome = fits(flag, wrong)
+            self.assertEqual(outcome.returncode, USAGE)
+            self.assertIn(f"'{wrong}': expected a number above 0", outcome.stderr)
+
     def test_a_card_given_by_its_memory_is_the_only_limit(self):
         outcome = run("fits", ONNX, "-b", "8", "--max-memory", "10GB")
         (line,) = [one for one in outcome.stdout.splitlines() if "MiB" in one]

@@ -21,6 +21,11 @@ class Mig(unittest.TestCase):
         a30 = self.counts("--device", "a30")
         self.assertEqual((a30["layouts"], a30["maximal_layouts"]), (25, 5))
 
+    def test_layouts_are_json_only_where_they_are_counted(self):
+        outcome = run("mig", "layouts", "--json")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("--count", outcome.stderr)
+
     def test_packs_jobs_and_files(self):
         outcome = run("mig", "pack", "--job", "a=9000", "--job", "b=3000",
                       "--format", "kubernetes")

@@ -121,6 +121,13 @@ class Diff(PicturesTest):
                    for one in found["modules"]]
         self.assertEqual(changes, sorted(changes, reverse=True))
 
+    def test_warns_of_batches_that_differ(self):
+        inside = self.folder / "fixed.json"
+        inside.write_text(json.dumps(self.document(ONNX, "--batch", "8")))
+        self.assertIn("the batches differ: A has 8, B has 1",
+                      run("diff", inside, ONNX).stderr)
+        self.assertNotIn("differ", run("diff", ONNX, "--batch", "8,16").stderr)
+
     def test_finds_nothing_between_the_same(self):
         found = self.difference(ONNX, ONNX, "--batch", "8")
         self.assertEqual(found["modules"], [])

@@ -224,6 +224,18 @@ class Predict(unittest.TestCase):
         too_large = run("predict", "zoo:llama2_13b", "--device", "rtx-4090").stdout
         self.assertIn("  DOES NOT FIT ", too_large)
 
+    def test_tries_nothing_that_makes_a_step_slower_that_fits(self):
+        step = ("zoo:resnet18", "--batch", "8", "--mode", "training")
+        (plain,) = predict_json(*step)["results"]
+        (cast,) = predict_json(*step, "--autocast")["results"]
+        high = lambda result: result["memory"]["interval_mib"][1]
+        self.assertLess(high(cast), 0.9 * high(plain))
+        self.assertGreater(cast["latency"]["ms"], plain["latency"]["ms"])
+        self.assertIsNone(plain["verdict"]["suggestion"])
+        (large,) = predict_json("zoo:resnet18", "--batch", "256", "--mode",
+                                "training")["results"]
+        self.assertIn("--autocast", large["verdict"]["suggestion"]["flags"])
+
     def test_words_of_other_tools_are_understood(self):
         (theirs,), (ours,) = (
             predict_json(SCRIPT, "-i", "f32[8,3,224,224]", *flags)["results"]

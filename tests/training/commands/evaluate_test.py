@@ -38,6 +38,14 @@ class Evaluate(TrainingTest):
         for fit in result["fits"]:
             self.assertEqual(fit["fits"], fit["both"])
 
+    def test_the_analytic_model_has_the_host_that_is_expected_of_a_gpu(self):
+        self.ok("dataset", "simulate", self.dataset, "--device", "h100")
+        result = json.loads(self.ok(
+            "evaluate", "--dataset", self.dataset, "--split", "none",
+            "--device", "h100-sxm5-80gb", "--analytic", "--json"))
+        for target in result["targets"]:
+            self.assertLess(target["mape"], 1e-9)
+
     def test_a_network_corrects_a_prior(self):
         folder = self.train("run", "--epochs", "1", "--prior", "analytic",
                             "--prior-features", "--device-features")
