@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string>
 
 #include "foretell/parallel.h"
@@ -64,8 +65,10 @@ bool ShardsParameters(const ParallelSpec& spec) {
 }
 
 bool SharesCompiledSteps(const ParallelSpec& spec) {
+  constexpr ParallelKind kKinds[] = {ParallelKind::kDdp, ParallelKind::kZero1,
+                                     ParallelKind::kZero2, ParallelKind::kFsdp};
   return spec.data == ParallelKind::kOneGpu &&
-         (spec.kind == ParallelKind::kDdp || spec.kind == ParallelKind::kZero1);
+         std::ranges::count(kKinds, spec.kind) > 0;
 }
 
 bool HasStages(const ParallelSpec& spec) {
