@@ -97,7 +97,7 @@ double SquareCycles(const Kernel& kernel) {
          Real(kernel.taps) * tap_cycles;
 }
 
-/// Cycles as they are known on the machine, of all multiprocessors together.
+/// Cycles of all multiprocessors together; empty where they were not measured.
 std::optional<double> KnownCycles(const Kernel& kernel,
                                   const Machine& machine) {
   const bool is_new = HasNewCudnn(kernel, machine);
