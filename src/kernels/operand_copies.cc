@@ -159,10 +159,10 @@ bool IsContiguousPool(const Node& node) {
 /// Backward operators read the gradient and the indices, and of the input the
 /// shape alone.
 CopyList OfContiguousPool(const CopyingNode& at) {
-  constexpr std::size_t kOfInput = 1;
+  constexpr std::size_t kShapeAlone = 1;
   CopyList copies;
   for (std::size_t i = 0; i < at.node.inputs.size(); ++i) {
-    if (i == kOfInput) continue;
+    if (i == kShapeAlone) continue;
     const CopyList one = UnlessContiguous(at, at.node.inputs[i]);
     copies.insert(copies.end(), one.begin(), one.end());
   }
