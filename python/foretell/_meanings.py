@@ -69,7 +69,8 @@ OPTIONS: dict[str, str] = {
     "expandable_segments": "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
     "phase": 'of a language model: "forward", "prefill" or "decode"',
     "cache": "tokens in the key-value cache, for phase=",
-    "host": 'who launches kernels: "python" or "cpp"; or a machine: "fast", "slow", or a measured one',
+    "host": 'who launches kernels: "python" or "cpp"; or a machine: "fast", "slow", or a '
+            "measured one",
     "host_memory": 'left to the host where memory is shared with it: "8GiB"',
     "torch": 'the version of PyTorch that runs the step: "2.9"',
     "environment": "the CUDA context, by a name of `foretell devices`",
@@ -90,9 +91,9 @@ OPTIONS: dict[str, str] = {
 }
 LIMITS: dict[str, str] = {
     "profile": 'a MIG profile that must hold the step: "1g.5gb"',
-    "max_memory": "MiB that the step may take at most",
+    "max_memory": "MiB that the step may take at most, or text with a unit: '10GB'",
     "max_latency": "ms that one step may take at most, or text with a unit: '20ms'",
-    "max_energy": "J that one step may take at most",
+    "max_energy": "J that one step may take at most, or text with a unit: '2Wh'",
     "strict": "True: latency and energy count at their upper ends, too",
     "tight": "True: memory counts without what the allocator's cache could give back",
 }

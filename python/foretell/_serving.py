@@ -13,7 +13,6 @@ from ._text import number
 
 Format = Literal["bf16", "fp16", "fp32", "fp8", "int8", "nvfp4", "int4"]
 
-
 _GIB = 2**30
 
 

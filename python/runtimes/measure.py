@@ -100,8 +100,8 @@ def compiled(request, words):
 
 
 def shape_of(given, request):
-    """Numbers for the dimensions of an input. One called batch is the batch; in an
-    input without such a dimension a free first one is."""
+    """Numbers for the dimensions of an input. A dimension called batch is the batch; an
+    input without one has it in its first dimension, if that is free."""
     shape, is_named = [], "batch" in given.shape
     for place, size in enumerate(given.shape):
         if isinstance(size, int):

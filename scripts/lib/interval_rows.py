@@ -12,7 +12,6 @@ rows, or None. Needs torch.
 
 import argparse
 import collections
-import csv
 import dataclasses
 import functools
 import json
@@ -304,14 +303,5 @@ def options(doc):
 
 def kept(options, sources=SOURCES):
     """Those of the file, or collected from `sources` and written to it."""
-    if options.rows and options.rows.exists():
-        return [Row(*(kind(row[field.name]) for field in dataclasses.fields(Row)
-                      for kind in [field.type]))
-                for row in published.rows(options.rows)]
-    rows = [row for source in sources for row in source(options)]
-    if options.rows:
-        with options.rows.open("w", newline="") as file:
-            table = csv.writer(file)
-            table.writerow(field.name for field in dataclasses.fields(Row))
-            table.writerows(map(dataclasses.astuple, rows))
-    return rows
+    return published.kept(options.rows, Row, lambda: (
+        row for source in sources for row in source(options)))

@@ -7,6 +7,7 @@ repository; `need` says so where they are absent.
 
 import contextlib
 import csv
+import dataclasses
 import gzip
 import pathlib
 import statistics
@@ -18,6 +19,7 @@ SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
 TABLES, MODELS = SHARED / "data", SHARED / "models"
 ONNX_NETWORKS = MODELS / "timm_onnx.tar.xz"
 TRAINING_TRACES = MODELS / "timm_torchscript_train.tar.xz"
+FINETUNING = TABLES / "runs2026" / "train_memory_finetuning.csv.gz"
 TRAINING_MEMORY = TABLES / "training_memory_timm_a100.csv.gz"
 THROUGHPUT = TABLES / "timm_throughput_other_gpus.csv.gz"
 # The memory table was made with a timm of 1.0.9 to 1.0.12, where these networks had
@@ -48,6 +50,22 @@ def rows(path):
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", newline="") as table:
         return list(csv.DictReader(table))
+
+
+def kept(path, kind, collect):
+    """Rows of the dataclass `kind` from the table at `path`; where there is none, those
+    that `collect` returns, written there if a path is given."""
+    fields = dataclasses.fields(kind)
+    if path and path.exists():
+        return [kind(*(field.type(row[field.name]) for field in fields))
+                for row in rows(path)]
+    found = list(collect())
+    if path:
+        with path.open("w", newline="") as file:
+            table = csv.writer(file)
+            table.writerow(field.name for field in fields)
+            table.writerows(map(dataclasses.astuple, found))
+    return found
 
 
 @contextlib.contextmanager

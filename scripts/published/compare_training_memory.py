@@ -28,6 +28,7 @@ DEVICE, ENVIRONMENT = "a100-sxm4-40gb", "cuda11.6-eager"
 CONTEXT_MIB = 1750  # Of that environment on the whole GPU.
 FAKETENSOR = tuple(f"faketensor_{when}_mb" for when in
                    ("after_forward", "after_backward", "final"))
+EVERY = 7  # Networks of which `sampled` takes one.
 MIB = 1000 / 1024  # The table's MB are thousandths of a GiB.
 
 
@@ -84,8 +85,8 @@ def predict(paths, shape, batches, options):
             for r in document["results"]}
 
 
-def sampled(labels, every):
-    """Options for every so-manieth network of those labels."""
+def sampled(labels, every=EVERY):
+    """Options for one in `every` networks of those labels."""
     return Options(networks=",".join(sorted({model for model, _ in labels})[::every]))
 
 

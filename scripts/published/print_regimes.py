@@ -27,9 +27,7 @@ import interval_rows  # noqa: E402
 import published  # noqa: E402
 import score_field_reports  # noqa: E402
 
-EVERY_NETWORK = 7
 GPU_BOUND_MS = 1  # Of KernelBench: what one operator does to the GPU.
-FINETUNING = published.SHARED / "data" / "runs2026" / "train_memory_finetuning.csv.gz"
 
 
 @dataclasses.dataclass
@@ -83,8 +81,8 @@ def reported(options):
 
 def finetuned(options):
     """Memory of the process and times of steps, on one GPU and on several."""
-    published.need(FINETUNING)
-    runs = list(finetuning_runs.runs(FINETUNING, finetuning_runs.Program()))
+    published.need(published.FINETUNING)
+    runs = list(finetuning_runs.runs(published.FINETUNING, finetuning_runs.Program()))
     compare_finetuning.ask(runs, compare_finetuning.Answers(options.answers))
     for run in (run for run in runs if run.words):
         found = compare_finetuning.predicted(run)
@@ -102,7 +100,7 @@ def trained(_):
     batches = [8, 64]
     labels = compare_training_memory.read_labels(batches)
     results = compare_training_memory.predict_all(
-        batches, compare_training_memory.sampled(labels, EVERY_NETWORK))
+        batches, compare_training_memory.sampled(labels))
     for key, truth in labels.items():
         if key in results:
             memory = results[key]["memory"]

@@ -10,16 +10,16 @@ compare_training_memory.py, compare_finetuning.py (whose answers --answers keeps
 if FOLDER has their exports, the eager steps of score_compiled_memory.py. A row's excess
 is what was measured beyond the estimate and the context's uncertainty, over the moving
 memory: what is reserved apart from parameters and buffers. Prints in Markdown, for
-inference, training, training of adapters and training on several GPUs, by source: the rows; the shares above and below that the mode's other sources give,
-5 % beyond each, a source weighing as the square root of its rows; the percentage of its
-rows that they hold, and their median width; then the same by all sources, which
-src/memory/simulate_memory.cc has. --rows keeps what was collected in FILE, and reads it
-if it is there. Runs with cudnn.benchmark are left out. Needs torch.
+inference, training, training of adapters and training on several GPUs, by source: the
+rows; the shares above and below that the others of these sources give, 5 % beyond each, a
+source weighing as the square root of its rows; the percentage of its rows that they hold,
+and their median width; then the same by all sources, which src/memory/simulate_memory.cc
+has. --rows keeps what was collected in FILE, and reads it if it is there. Runs with
+cudnn.benchmark are left out. Needs torch.
 """
 
 import argparse
 import collections
-import csv
 import dataclasses
 import itertools
 import pathlib
@@ -45,7 +45,6 @@ import score_xmem
 CONTEXT_DOUBT_MIB = 80  # Of every environment in data/environments.json.
 BEYOND = 0.05  # Of the rows, beyond either end.
 TRAINING, ADAPTERS, SHARED = "training", "training of adapters", "on several GPUs"
-FINETUNING = published.TABLES / "runs2026" / "train_memory_finetuning.csv.gz"
 
 
 @dataclasses.dataclass
@@ -124,7 +123,7 @@ def other_rows(folder):
 
 def tuned_rows(answers):
     """Fine-tuning; one source has what was reserved alone."""
-    runs = list(finetuning_runs.runs(FINETUNING, finetuning_runs.Program()))
+    runs = list(finetuning_runs.runs(published.FINETUNING, finetuning_runs.Program()))
     compare_finetuning.ask(runs, compare_finetuning.Answers(answers))
     for run in (run for run in runs if run.words):
         figure = finetuning_runs.PROCESS
@@ -165,20 +164,6 @@ def collected(options):
         yield from own_rows(options.networks)
 
 
-def kept(options):
-    """Those of the file, or collected and written to it."""
-    if options.rows and options.rows.exists():
-        return [Row(*(field.type(row[field.name]) for field in dataclasses.fields(Row)))
-                for row in published.rows(options.rows)]
-    rows = list(collected(options))
-    if options.rows:
-        with options.rows.open("w", newline="") as file:
-            table = csv.writer(file)
-            table.writerow(field.name for field in dataclasses.fields(Row))
-            table.writerows(map(dataclasses.astuple, rows))
-    return rows
-
-
 def shares_of(groups):
     """Above and below, of sources' rows."""
     return [max(0, fit_intervals.quantile([[row.excess(sign) for row in rows]
@@ -214,14 +199,15 @@ def print_regime(regime, groups):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=pathlib.Path)
-    parser.add_argument("--every", type=int, default=7)
+    parser.add_argument("--every", type=int, default=timm.EVERY)
     parser.add_argument("--networks", type=pathlib.Path)
     parser.add_argument("--answers", type=pathlib.Path)
     options = parser.parse_args()
     published.need(score_a100.RUNS, score_a100.TRACES, score_xmem.ROWS,
-                   published.TRAINING_TRACES, published.TRAINING_MEMORY, FINETUNING)
+                   published.TRAINING_TRACES, published.TRAINING_MEMORY,
+                   published.FINETUNING)
     regimes = collections.defaultdict(lambda: collections.defaultdict(list))
-    for row in kept(options):
+    for row in published.kept(options.rows, Row, lambda: collected(options)):
         regimes[row.regime][row.source].append(row)
     for regime, groups in regimes.items():
         print_regime(regime, groups)

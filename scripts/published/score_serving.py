@@ -9,10 +9,11 @@ of requests that run at a time. Taken are reasoning tasks (GPQA), whose answers 
 thousands of tokens leave little but decoding: a step is predicted as decoding that many
 sequences whose caches hold half of a mean answer. vLLM replays CUDA graphs and fuses
 what is little: of PyTorch's step what waits for the host and what is bound by launches
-is left out, and the rest has the step's power. Prints in Markdown, per network and device: rows, median and
-mean absolute error and the signed median, in percent, of time and energy; `--runs`
-prints each. No constant was fitted to these rows, but of two shares of the bandwidth that
-fit Hopper's products alike (kernel_time.cc), the one that suits these rows was taken.
+is left out, and the rest has the step's power. Prints in Markdown, per network and
+device: rows, median and mean absolute error and the signed median, in percent, of time
+and energy; `--runs` prints each. No constant was fitted to these rows, but they chose
+between two shares of the bandwidth that fit Hopper's products equally well
+(kernel_time.cc).
 
 Left out are B200's rows (30 to 40 ms per token whatever the batch: its host waits),
 chats, whose steps hold prompts of other requests, pictures, mixtures of experts, and

@@ -16,17 +16,17 @@
 // fitted to labels of four GPUs in 16 bits (the second to channels-last ones of
 // an RTX 3090).
 //
-// On Hopper there are such kernels for squares of up to 7 with a result per
-// channel (conv2d_c1_k1_nhwc and its like). Others are direct
+// On Hopper squares of up to 7 with a result per channel have such kernels
+// (conv2d_c1_k1_nhwc and its like). Others are direct
 // (conv2d_grouped_direct_kernel, dgrad2d_c1_k1_nhwc, …): a thread for each
 // result, or element of the input, goes over the window. Their cycles of a
 // multiprocessor are fitted to an H100's (kinds.jsonl.gz, drawn.jsonl.gz).
 // Before cuDNN 9.19 they are known of FP32 alone, by KernelBench.
 //
-// In FP32 such squares take a tap after the other, as cuDNN 9.19 runs them: the
-// gradient of an input through a stride looks at all of them, and that of a
-// weight has no kernel of its own for windows of 7 x 7, which are direct or,
-// copied twice, one implicit product of all groups, and as slow. Fitted to an
+// In FP32 those squares take one tap after another, as cuDNN 9.19 runs them.
+// The gradient of an input through a stride goes over all taps. That of a
+// weight has no kernel of its own for windows of 7 x 7: it is direct or, copied
+// twice, one implicit product of all groups, which takes as long. Fitted to an
 // H200's (kernels.jsonl.gz).
 
 namespace foretell::cost {
@@ -97,7 +97,7 @@ double SquareCycles(const Kernel& kernel) {
          Real(kernel.taps) * tap_cycles;
 }
 
-/// Cycles as they are known on the machine, of all multiprocessors together.
+/// Cycles of all multiprocessors together; empty where they were not measured.
 std::optional<double> KnownCycles(const Kernel& kernel,
                                   const Machine& machine) {
   const bool is_new = HasNewCudnn(kernel, machine);

@@ -50,18 +50,18 @@
 namespace foretell::cost {
 namespace {
 
-/// Of a multiply-accumulate where channels are many; of volumes of 16 bits
-/// that lie channels-last, in tiles of 64 channels.
+/// Of a multiply-accumulate where channels are many.
 constexpr double kMacCycles = 0.0147;
-constexpr double kDirectTileChannels = 64;
+/// The same of channels-last volumes of 16 bits, in tiles of 64 channels.
 constexpr double kHalfChannelsLastCycles = 0.088;
+constexpr double kDirectTileChannels = 64;
 
-/// Tiles of a group: cycles for each element of the sum of a block among those
-/// that share a multiprocessor, and as many as these blocks take to fill it.
+/// A block's part of the product of a group.
 struct GroupTile {
   double rows;
   double channels;
-  double cycles;
+  double cycles;  ///< Of a multiprocessor, for each element of the sum.
+  /// Blocks that a multiprocessor could take while it waits for its first ones.
   double waiting_blocks;
 };
 constexpr GroupTile kImplicitTile = {32, 32, 46, 4};
@@ -242,7 +242,7 @@ bool HasGroupTiles(const Kernel& kernel) {
   if (kernel.taps > kSmallWindow && !kernel.dilated && HasVectors(kernel)) {
     return false;
   }
-  return kernel.groups > 1 && kernel.groups <= kFewGroups &&
+  return !kernel.volume && kernel.groups > 1 && kernel.groups <= kFewGroups &&
          !kernel.channels_last && kernel.stride_elements == 1 &&
          kernel.taps > kernel.window_width && !IsLarge(kernel) &&
          SummedChannels(kernel) > kFewImageChannels;

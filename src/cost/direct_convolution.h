@@ -12,7 +12,8 @@ namespace foretell::cost {
 inline constexpr double kFewImageChannels = 16;
 
 /// Whether a kernel of cuDNN 9.19 for FP32 lanes computes the gradient of an
-/// input of images of f32 in few groups, one group after the other.
+/// input one group after the other: of images in few groups. Requires the
+/// gradient of an input in f32.
 bool HasGroupTiles(const Kernel& kernel);
 
 /// Whether cuDNN 9.19 runs a kernel on FP32 lanes of Hopper that reads images

@@ -133,7 +133,7 @@ constexpr double kMinSplitDepth = 128;
 constexpr double kVectorEfficiency = 0.50;
 /// Cycles of a multiprocessor for each result of a tile on tensor cores, in
 /// addition to those of its products.
-constexpr double kStartCycles = 3000.0 / (256 * 128);
+constexpr double kTileStartCycles = 3000.0 / (256 * 128);
 /// A partial result is a 4-byte float, written once and read once.
 constexpr double kPartialResultBytes = 8;
 
@@ -143,7 +143,7 @@ constexpr double kHopperLoadsPerCycle = 2.9;
 /// Elements of a tile's sum in whose time tensor cores could start and end it.
 double TensorStartDepth(double flops_per_us, const Machine& machine) {
   const double cycles_per_us = machine.CyclesPerUs() * machine.sms;
-  return kStartCycles / 2 * flops_per_us / cycles_per_us;
+  return kTileStartCycles / 2 * flops_per_us / cycles_per_us;
 }
 
 Library WideSimtLibrary(const GemmShape& shape) {

@@ -23,7 +23,7 @@ struct GemmShape {
 /// Units that a matrix product runs on.
 enum class MatrixUnit {
   kTensorCore,
-  kWarpgroup,          ///< Hopper's tensor cores, see IsWarpgroupProduct.
+  kWarpgroup,          ///< Hopper's tensor cores, kernels of 16 bits.
   kTensorConvolution,  ///< Tensor cores, kernels made for convolutions.
   kSimt,               ///< FP32 lanes.
   kSimtConvolution,    ///< FP32 lanes, kernels made for convolutions.

@@ -35,15 +35,6 @@ bool IsOf16Bits(const Kernel& kernel) {
   return kernel.element_bytes_in == kHalfElementBytes;
 }
 
-/// Waves of blocks, times the cycles that one needs.
-double WavesUs(double blocks, double threads, double cycles,
-               const Machine& machine) {
-  const double resident =
-      machine.sms *
-      std::max(1.0, std::floor(machine.device->ThreadsPerSm() / threads));
-  return std::max(1.0, blocks / resident) * cycles / machine.CyclesPerUs();
-}
-
 double CacheBytes(const Machine& machine) {
   return static_cast<double>(machine.device->l2_mib) * kMiB * machine.share;
 }
@@ -112,8 +103,8 @@ double AddedWindowsUs(const Kernel& kernel, const Machine& machine) {
   constexpr double kBlock = 256, kAdditionCycles = 750;
   const bool adds = kernel.loop == ElementLoop::kAdaptivePoolGradient &&
                     IsOf16Bits(kernel) && !kernel.channels_last;
-  return adds ? WavesUs(Real(kernel.row_step), kBlock,
-                        kAdditionCycles * Real(kernel.row_elements), machine)
+  return adds ? BlocksUs(Real(kernel.row_step), kBlock,
+                         kAdditionCycles * Real(kernel.row_elements), machine)
               : 0;
 }
 
@@ -169,8 +160,8 @@ double LayerNormGradientUs(const Kernel& kernel, const Machine& machine) {
       std::ceil(Real(kernel.row_elements) / (kThreads * kVector));
   const double input_us = std::max(
       BytesUs(bytes * (1 + misses * kReadTwice), kStreamShare, machine),
-      WavesUs(Real(kernel.rows), kThreads, kStartCycles + steps * kStepCycles,
-              machine));
+      BlocksUs(Real(kernel.rows), kThreads, kStartCycles + steps * kStepCycles,
+               machine));
   if (!kernel.variant) return input_us;
   return input_us +
          LayerNormWeightsUs(kernel,
@@ -190,8 +181,8 @@ double GroupNormGradientUs(const Kernel& kernel, const Machine& machine) {
   }
   const double steps = std::ceil(Real(kernel.row_elements) / kThreads);
   return std::max(BytesUs(bytes * kSummed, kStreamShare, machine),
-                  WavesUs(Real(kernel.rows), kThreads,
-                          kStartCycles + steps * kStepCycles, machine)) +
+                  BlocksUs(Real(kernel.rows), kThreads,
+                           kStartCycles + steps * kStepCycles, machine)) +
          std::max(BytesUs(bytes, kStreamShare, machine),
                   SharedUs(elements * kElementCycles, machine));
 }
@@ -210,10 +201,10 @@ double BatchNormGradientUs(const Kernel& kernel, const Machine& machine) {
   if (kernel.inner_extent <= 1 || kernel.channels_last) return traffic_us;
   const double steps = std::ceil(Real(kernel.row_elements) / kThreads);
   return std::max(traffic_us,
-                  WavesUs(Real(kernel.rows), kThreads,
-                          is_half ? kHalfStartCycles + steps * kHalfStepCycles
-                                  : kStartCycles + steps * kStepCycles,
-                          machine));
+                  BlocksUs(Real(kernel.rows), kThreads,
+                           is_half ? kHalfStartCycles + steps * kHalfStepCycles
+                                   : kStartCycles + steps * kStepCycles,
+                           machine));
 }
 
 /// Along another dimension than the last: a thread for each neighbour goes over
@@ -224,8 +215,8 @@ double SpatialGradientUs(const Kernel& kernel, const Machine& machine) {
   const SpatialBlocks blocks = SpatialBlocksOf(kernel);
   return std::max({BytesUs(Real(kernel.Bytes()), kShare, machine),
                    SharedUs(elements * kElementCycles, machine),
-                   WavesUs(blocks.count, blocks.threads,
-                           blocks.steps * kStepCycles, machine)});
+                   BlocksUs(blocks.count, blocks.threads,
+                            blocks.steps * kStepCycles, machine)});
 }
 
 /// A warp has a row of up to 1,024 elements, a block a longer one, which it

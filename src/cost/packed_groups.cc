@@ -44,7 +44,7 @@ bool HasPackedGradient(const Kernel& kernel, bool on_lanes) {
   const bool is_depthwise =
       !kernel.volume && kernel.pass == ProductPass::kForward && summed == 1;
   if (is_depthwise) return kernel.n > 1;
-  if (!kernel.volume && HasGroupTiles(kernel)) return true;
+  if (HasGroupTiles(kernel)) return true;
   return on_lanes && kernel.stride_elements == 1 &&
          kernel.taps <= kMostMaskedTaps && summed > kFewImageChannels;
 }

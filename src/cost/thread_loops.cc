@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "src/core/units.h"
-#include "src/cost/adaptive_pool.h"
+#include "src/cost/pool_time.h"
 #include "src/cost/roofline.h"
 #include "src/kernels/reduce_config.h"
 
@@ -28,14 +28,6 @@
 namespace foretell::cost {
 namespace {
 
-/// avg_pool2d_out_cuda_frame, and its kernel for channels-last images.
-constexpr ThreadCycles kAveragePool = {2.5, 0.08};
-constexpr ThreadCycles kAveragePoolChannelsLast = {5.2, 0.25};
-/// max_pool_forward_nchw and max_pool_forward_nhwc.
-constexpr ThreadCycles kMaxPool = {2.15, 0.215};
-/// Poolings of volumes; KernelBench's on an A100 take as many with half as many
-/// FP32 lanes.
-constexpr ThreadCycles kBlockPool = {3.75, 0.17};
 /// Per element of an element-wise kernel that computes addresses
 /// (OffsetCalculator); of one that reads across memory.
 constexpr double kStridedCycles = 0.6;
@@ -47,38 +39,9 @@ constexpr double kRandomCycles = 0.41;
 
 constexpr double kBlockThreads = 512;
 
-double Waves(double blocks, double threads, const Machine& machine) {
-  const double resident =
-      machine.sms *
-      std::max(1.0, std::floor(machine.device->ThreadsPerSm() / threads));
-  return std::max(1.0, blocks / resident);
-}
-
-/// Time of blocks that need `cycles` each, one wave after the other.
-double BlocksUs(double blocks, double threads, double cycles,
-                const Machine& machine) {
-  return Waves(blocks, threads, machine) * cycles / machine.CyclesPerUs();
-}
-
 /// Steps in which a block of kBlockThreads goes over a row.
 double StepsOf(const Kernel& kernel) {
   return std::ceil(Real(kernel.row_elements) / kBlockThreads);
-}
-
-double PoolUs(const Kernel& kernel, const Machine& machine) {
-  if (IsAdaptivePool(kernel)) return AdaptivePoolUs(kernel, machine);
-  const bool is_average = kernel.kernel_class == KernelClass::kAveragePool;
-  const ThreadCycles& cycles = kernel.variant         ? kBlockPool
-                               : !is_average          ? kMaxPool
-                               : kernel.channels_last ? kAveragePoolChannelsLast
-                                                      : kAveragePool;
-  if (kernel.variant) {
-    return Real(kernel.rows) *
-           (cycles.start + Real(kernel.row_elements) * cycles.element) /
-           (machine.CyclesPerUs() * machine.sms);
-  }
-  return ThreadsUs(Real(kernel.rows), Real(kernel.row_elements), cycles,
-                   machine);
 }
 
 /// Of a copy or element-wise kernel whose operands do not lie as its result.
@@ -336,6 +299,18 @@ double SumUs(const Kernel& kernel, const Machine& machine) {
 }
 
 }  // namespace
+
+double Waves(double blocks, double threads, const Machine& machine) {
+  const double resident =
+      machine.sms *
+      std::max(1.0, std::floor(machine.device->ThreadsPerSm() / threads));
+  return std::max(1.0, blocks / resident);
+}
+
+double BlocksUs(double blocks, double threads, double cycles,
+                const Machine& machine) {
+  return Waves(blocks, threads, machine) * cycles / machine.CyclesPerUs();
+}
 
 double ThreadsUs(double threads, double elements, const ThreadCycles& cycles,
                  const Machine& machine) {

@@ -17,6 +17,15 @@ struct ThreadCycles {
 double ThreadsUs(double threads, double elements, const ThreadCycles& cycles,
                  const Machine& machine);
 
+/// Rounds in which the multiprocessors take blocks of `threads` threads, at
+/// least 1.
+double Waves(double blocks, double threads, const Machine& machine);
+
+/// Microseconds of such blocks that need `cycles` each, one wave after the
+/// other.
+double BlocksUs(double blocks, double threads, double cycles,
+                const Machine& machine);
+
 /// Blocks of a softmax along another dimension than the last: a thread for each
 /// neighbour, or several that share its elements (SpatialSoftMax_getBlockSize
 /// in aten/src/ATen/native/cuda/SoftMax.cu).

@@ -5,8 +5,8 @@
 // Kinds of operators whose predicted times err alike. Products and kernels that
 // move data are priced from sources that are public; which kernel cuDNN takes
 // for a convolution is not, and for groups, volumes and transpositions it has
-// many. For groups of volumes and transposed groups it may have none but one
-// that is many times as slow.
+// many. For volumes and transpositions in groups it may have a single one that
+// takes many times as long.
 
 namespace foretell {
 namespace cost {

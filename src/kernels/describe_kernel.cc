@@ -25,14 +25,6 @@ void Rows(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.inner_extent = LastOf(expansion.tensors.ShapeOf(expanded.result()));
 }
 
-/// Sets rows of `elements` each among the elements of `shape`.
-void SetRows(const Shape& shape, std::int64_t elements, std::int64_t step,
-             Kernel& kernel) {
-  kernel.row_elements = std::max<std::int64_t>(1, elements);
-  kernel.rows = NumElements(shape) / kernel.row_elements;
-  kernel.row_step = step;
-}
-
 /// The dimension of `shape` that the node goes along, the last unless it states
 /// one; empty if `shape` has none of that number.
 std::optional<std::size_t> DimOf(const Node& node, const Shape& shape) {
@@ -221,6 +213,13 @@ constexpr auto kKindRows = std::to_array<KindRow>({
 // clang-format on
 
 }  // namespace
+
+void SetRows(const Shape& shape, std::int64_t elements, std::int64_t step,
+             Kernel& kernel) {
+  kernel.row_elements = std::max<std::int64_t>(1, elements);
+  kernel.rows = NumElements(shape) / kernel.row_elements;
+  kernel.row_step = step;
+}
 
 void DescribeKernel(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel) {

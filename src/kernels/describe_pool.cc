@@ -29,6 +29,14 @@ bool IsAdaptive(const Node& node) {
   return node.target.find("adaptive") != std::string::npos;
 }
 
+/// The extent of a dimension counted from the last, at least 1; 1 where there
+/// is none.
+std::int64_t FromLast(const Shape& shape, std::size_t back) {
+  return back > shape.size()
+             ? 1
+             : std::max<std::int64_t>(1, shape[shape.size() - back]);
+}
+
 /// Number of dimensions that a pooling slides over: the digit of "max_pool3d".
 std::size_t PooledDims(const Node& node) {
   const std::size_t digit = node.target.find_first_of("123");
@@ -48,17 +56,9 @@ Shape PoolWindow(const Node& node, const Shape& input, const Shape& result) {
   Shape window;
   const std::size_t rank = std::min(input.size(), result.size());
   for (std::size_t back = std::min(dims, rank); back > 0; --back) {
-    window.push_back(input[input.size() - back] /
-                     std::max<std::int64_t>(1, result[result.size() - back]));
+    window.push_back(input[input.size() - back] / FromLast(result, back));
   }
   return window;
-}
-
-/// The extent of a dimension counted from the last; 1 where there is none.
-std::int64_t FromLast(const Shape& shape, std::size_t back) {
-  return back > shape.size()
-             ? 1
-             : std::max<std::int64_t>(1, shape[shape.size() - back]);
 }
 
 /// Threads of blocks that cover the last two dimensions of the result.
@@ -93,14 +93,6 @@ bool IsMean(const Node& node, const Shape& result) {
          LastOf(result) == 1 && PositionsOf(result) == 1;
 }
 
-void DescribeMean(const Shape& input, Kernel& kernel) {
-  kernel.kernel_class = KernelClass::kReduce;
-  kernel.variant = true;
-  kernel.row_elements = std::max<std::int64_t>(1, PositionsOf(input));
-  kernel.rows = NumElements(input) / kernel.row_elements;
-  kernel.row_step = 1;
-}
-
 void SetThreads(const Expansion& expansion, const ExpandedNode& expanded,
                 const Shape& window, Kernel& kernel) {
   const Node& node = expanded.node;
@@ -119,12 +111,6 @@ void SetThreads(const Expansion& expansion, const ExpandedNode& expanded,
 }
 
 }  // namespace
-
-std::int64_t PositionsOf(const Shape& shape) {
-  std::int64_t product = 1;
-  for (std::size_t i = 2; i < shape.size(); ++i) product *= shape[i];
-  return product;
-}
 
 std::int64_t AdaptiveWindow(const Shape& input, const Shape& result,
                             std::size_t dims) {
@@ -150,7 +136,11 @@ void DescribePool(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.positions = PositionsOf(result);
   kernel.channels_in = result.size() > 1 ? result[1] : 1;
   kernel.inner_extent = LastOf(input);
-  if (IsMean(node, result)) return DescribeMean(input, kernel);
+  if (IsMean(node, result)) {
+    kernel.kernel_class = KernelClass::kReduce;
+    kernel.variant = true;
+    return SetRows(input, PositionsOf(input), 1, kernel);
+  }
   SetThreads(expansion, expanded, window, kernel);
 }
 

@@ -7,9 +7,6 @@
 
 namespace foretell::cost {
 
-/// Results of one channel of an image; 1 without dimensions after the second.
-std::int64_t PositionsOf(const Shape& shape);
-
 /// Elements that a result of an adaptive pooling over the last `dims`
 /// dimensions takes: the mean over its results, rounded, at least 1. Windows
 /// begin at floor(i * in / out) and end at ceil((i + 1) * in / out)

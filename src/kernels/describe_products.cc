@@ -195,6 +195,7 @@ void DescribeEngineProduct(const Expansion& expansion,
 
 Precision ProductPrecision(const Expansion& expansion,
                            const ExpandedNode& expanded) {
+  // Rates of 4 bits are multiples of that of BF16 (PeakFlopsPerUs).
   if (MultipliesFloat4(expansion, expanded)) return Precision::kBf16;
   const OpKind kind = expanded.node.kind;
   for (const ValueId id : expanded.operands) {

@@ -13,7 +13,9 @@ Precision ProductPrecision(const Expansion& expansion,
 
 /// True if the first operand has floats of 8 bits.
 bool MultipliesFloat8(const Expansion& expansion, const ExpandedNode& expanded);
-/// True if it has floats of 4 bits, two in a byte.
+
+/// True if it has floats of 4 bits, two in a byte, as TransformerEngine's
+/// products do.
 bool MultipliesFloat4(const Expansion& expansion, const ExpandedNode& expanded);
 
 /// Sets what a product in an engine of TensorRT may do that PyTorch's do not:

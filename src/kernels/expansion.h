@@ -51,6 +51,10 @@ LayoutEffect ExpandLayout(Expansion& expansion, const ExpandedNode& expanded);
 /// layout than theirs.
 void ExpandResultCopies(Expansion& expansion, const ExpandedNode& expanded);
 
+/// Sets rows of `elements` each, `step` apart, among the elements of `shape`.
+void SetRows(const Shape& shape, std::int64_t elements, std::int64_t step,
+             Kernel& kernel);
+
 /// True for the backward operator of a convolution whose operands are there.
 bool IsConvolutionGradient(const Node& node);
 

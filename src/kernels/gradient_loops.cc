@@ -88,9 +88,8 @@ std::int64_t Sampled(const Expansion& expansion, const ExpandedNode& expanded) {
   return Received(expansion, expanded) / ChannelsOfInput(expansion, expanded);
 }
 
-/// Elements of the window of an adaptive pooling.
-std::int64_t AdaptedWindow(const Expansion& expansion,
-                           const ExpandedNode& expanded) {
+std::int64_t WindowOfAdaptivePool(const Expansion& expansion,
+                                  const ExpandedNode& expanded) {
   const Shape& input = OperandShape(expansion, expanded, kOfInput);
   const Shape& result = OperandShape(expansion, expanded, 0);
   return AdaptiveWindow(input, result, input.size() < 2 ? 0 : input.size() - 2);
@@ -164,8 +163,8 @@ constexpr auto kGradientRows = std::to_array<GradientRow>({
     // AveragePool2d.cu, AveragePool3d.cu, AdaptiveAveragePooling.cu
     {"avg_pool2d_backward", ElementLoop::kAveragePoolGradient, &Computed, &Windows},
     {"avg_pool3d_backward", ElementLoop::kVolumePoolGradient, &Received, &VolumeOfWindow},
-    {"_adaptive_avg_pool2d_backward", ElementLoop::kAdaptivePoolGradient, &Computed, &AdaptedWindow},
-    {"_adaptive_avg_pool3d_backward", ElementLoop::kAdaptivePoolGradient, &Computed, &AdaptedWindow},
+    {"_adaptive_avg_pool2d_backward", ElementLoop::kAdaptivePoolGradient, &Computed, &WindowOfAdaptivePool},
+    {"_adaptive_avg_pool3d_backward", ElementLoop::kAdaptivePoolGradient, &Computed, &WindowOfAdaptivePool},
     // DilatedMaxPool2d.cu, DilatedMaxPool3d.cu, AdaptiveMaxPooling2d.cu
     {"max_pool2d_with_indices_backward", ElementLoop::kMaxPoolGradient, &Computed, &Windows},
     {"max_pool3d_with_indices_backward", ElementLoop::kMaxVolumeGradient, &Received},

@@ -146,10 +146,8 @@ constexpr KindRule kKindRules[] = {
     {OpKind::kEmbeddingBackward, &First},
 };
 
-/// Poolings whose wrappers make images contiguous; backward, of the gradient
-/// and the indices, around the input that they are given for its shape
-/// (AdaptiveMaxPooling2d.cu, AdaptiveMaxPooling3d.cu,
-/// AdaptiveAveragePooling3d.cu).
+/// Poolings whose wrappers make images contiguous (AdaptiveMaxPooling2d.cu,
+/// AdaptiveMaxPooling3d.cu, AdaptiveAveragePooling3d.cu).
 bool IsContiguousPool(const Node& node) {
   constexpr std::string_view kNames[] = {"adaptive_max_pool",
                                          "adaptive_avg_pool3d"};
@@ -158,11 +156,13 @@ bool IsContiguousPool(const Node& node) {
   });
 }
 
+/// Backward operators read the gradient and the indices, and of the input the
+/// shape alone.
 CopyList OfContiguousPool(const CopyingNode& at) {
-  constexpr std::size_t kOfInput = 1;
+  constexpr std::size_t kShapeAlone = 1;
   CopyList copies;
   for (std::size_t i = 0; i < at.node.inputs.size(); ++i) {
-    if (i == kOfInput) continue;
+    if (i == kShapeAlone) continue;
     const CopyList one = UnlessContiguous(at, at.node.inputs[i]);
     copies.insert(copies.end(), one.begin(), one.end());
   }

@@ -48,6 +48,12 @@ std::int64_t NumElements(const Shape& shape) {
                           fmt::join(shape, ", ")));
 }
 
+std::int64_t PositionsOf(const Shape& shape) {
+  std::int64_t product = 1;
+  for (std::size_t i = 2; i < shape.size(); ++i) product *= shape[i];
+  return product;
+}
+
 std::int64_t ProductBefore(const Shape& shape, std::size_t dims_left) {
   return NumElements(
       {shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(

@@ -22,6 +22,10 @@ inline std::int64_t Ratio(std::int64_t dividend, std::int64_t divisor) {
   return divisor == 0 ? 0 : dividend / divisor;
 }
 
+/// Places of one channel of an image, [n, c, …]; 1 without dimensions after the
+/// second.
+std::int64_t PositionsOf(const Shape& shape);
+
 /// Product of all dimensions of `shape` except the last `dims_left`.
 std::int64_t ProductBefore(const Shape& shape, std::size_t dims_left);
 

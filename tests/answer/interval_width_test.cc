@@ -54,6 +54,13 @@ TEST(IntervalWidth, IsWiderTheFewerOperatorsTakeTheTime) {
 }
 
 TEST(IntervalWidth, CountsOperatorsByWhatTheyDo) {
+  const auto width_of = [](WorkKind work) {
+    Prediction prediction;
+    prediction.cost.nodes = {{.gpu_us = 1, .work = work}};
+    return Width(ModelFactors(prediction, Target::kLatency));
+  };
+  EXPECT_LT(width_of(WorkKind::kUnusualConvolution),
+            width_of(WorkKind::kRareConvolution));
   const auto width = [](double product_us, double unusual_us) {
     Prediction prediction;
     prediction.cost.nodes = {

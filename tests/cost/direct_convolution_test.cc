@@ -84,8 +84,8 @@ TEST_F(DirectConvolution, OfImagesOnLanesThroughAStrideDependsOnChannels) {
 TEST_F(DirectConvolution, OfLargeWindowsTakesGroupAfterGroup) {
   const auto kernel = [](const std::string& type) {
     return KernelsOf("%x = input " + type +
-                         "[1,16,14,14,14]\n%y = conv3d(%x, " + "weight " +
-                         type + "[80,8,5,5,5]) {groups=2} : " + type +
+                         "[1,16,14,14,14]\n%y = conv3d(%x, weight " + type +
+                         "[80,8,5,5,5]) {groups=2} : " + type +
                          "[1,80,10,10,10]\n",
                      {.torch = kNewCudnn})
         .at(0);

@@ -237,7 +237,7 @@ TEST(Folds, KeepGroupsTogetherAndSizesAlike) {
 
 TEST(Folds, SayThatThereIsNothingToLeaveOut) {
   ExpectError(ErrorCode::kInvalidArgument,
-              "folds by family: every sample is of the same",
+              "folds by family: samples have 1 group, expected at least 2",
               [] { AssignFolds(Families(10), FoldKind::kFamily, 3, 0); });
 }
 

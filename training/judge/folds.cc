@@ -107,9 +107,8 @@ std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
     groups[GroupOf(set, set.samples[i], kind)].push_back(i);
   }
   if (groups.size() < 2) {
-    throw InvalidArgument(
-        "folds by {}: every sample is of the same, expected at least 2",
-        FoldKindName(kind));
+    throw InvalidArgument("folds by {}: samples have {}, expected at least 2",
+                          FoldKindName(kind), Counted(groups.size(), "group"));
   }
   if (count < 2 || std::ssize(groups) < count) {
     throw InvalidArgument("{} by {}: expected 2 to {}, the number of groups",

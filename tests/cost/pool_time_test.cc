@@ -1,4 +1,4 @@
-#include "src/cost/adaptive_pool.h"
+#include "src/cost/pool_time.h"
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,7 @@ Kernel Pool(const std::string& name, const std::string& from,
 class AdaptivePool : public testing::Test {
  protected:
   double CyclesOf(const Kernel& kernel) const {
-    EXPECT_TRUE(IsAdaptivePool(kernel));
-    return AdaptivePoolUs(kernel, machine_) * test::kRoundClockMhz;
+    return PoolUs(kernel, machine_) * test::kRoundClockMhz;
   }
   DeviceSpec device_ = test::RoundDevice();
   Machine machine_ = MakeMachine(device_, {});

@@ -1,9 +1,11 @@
-#include "src/cost/adaptive_pool.h"
+#include "src/cost/pool_time.h"
 
 #include <algorithm>
 
 #include "src/cost/thread_loops.h"
 
+// Poolings, a thread for each result, by their instructions (thread_loops.cc).
+//
 // A thread of an adaptive pooling goes over the elements of a window, one after
 // the other. Few results leave most of a multiprocessor's warps idle, and then
 // each element takes as long as memory needs to answer:
@@ -19,8 +21,17 @@
 namespace foretell::cost {
 namespace {
 
+/// avg_pool2d_out_cuda_frame, and its kernel for channels-last images.
+constexpr ThreadCycles kAveragePool = {2.5, 0.08};
+constexpr ThreadCycles kAveragePoolChannelsLast = {5.2, 0.25};
+/// max_pool_forward_nchw and max_pool_forward_nhwc.
+constexpr ThreadCycles kMaxPool = {2.15, 0.215};
+/// Poolings of volumes, whatever the FP32 lanes: KernelBench's on an A100 take
+/// as many with half as many.
+constexpr ThreadCycles kBlockPool = {3.75, 0.17};
+
 constexpr double kWarp = 32;
-constexpr double kBlockThreads = 256;
+constexpr double kAdaptiveThreads = 256;  ///< Of a block.
 constexpr double kChannelsLastCycles = 1.9;
 
 struct WindowCycles {
@@ -39,11 +50,7 @@ const WindowCycles& CyclesOf(const Kernel& kernel) {
   return is_average ? kAverage : kMaximum;
 }
 
-}  // namespace
-
-bool IsAdaptivePool(const Kernel& kernel) { return kernel.row_step > 0; }
-
-double AdaptivePoolUs(const Kernel& kernel, const Machine& machine) {
+double AdaptiveUs(const Kernel& kernel, const Machine& machine) {
   const double window = Real(kernel.row_elements);
   const double threads = Real(kernel.rows), blocks = Real(kernel.row_step);
   if (kernel.channels_last &&
@@ -52,13 +59,31 @@ double AdaptivePoolUs(const Kernel& kernel, const Machine& machine) {
            (machine.CyclesPerUs() * machine.sms);
   }
   const WindowCycles& cycles = CyclesOf(kernel);
-  const double results = std::max(1.0, threads / (blocks * kBlockThreads));
-  const double resident =
-      machine.sms * machine.device->ThreadsPerSm() / kBlockThreads;
-  const double waiting =
-      std::max(1.0, blocks / resident) * results * window * cycles.latency;
+  const double results = std::max(1.0, threads / (blocks * kAdaptiveThreads));
+  const double waiting = Waves(blocks, kAdaptiveThreads, machine) * results *
+                         window * cycles.latency;
   const double working = threads / kWarp * window * cycles.warp / machine.sms;
   return std::max(waiting, working) / machine.CyclesPerUs();
+}
+
+double VolumeUs(const Kernel& kernel, const Machine& machine) {
+  return Real(kernel.rows) *
+         (kBlockPool.start + Real(kernel.row_elements) * kBlockPool.element) /
+         (machine.CyclesPerUs() * machine.sms);
+}
+
+}  // namespace
+
+double PoolUs(const Kernel& kernel, const Machine& machine) {
+  const bool is_adaptive = kernel.row_step > 0;
+  if (is_adaptive) return AdaptiveUs(kernel, machine);
+  if (kernel.variant) return VolumeUs(kernel, machine);
+  const bool is_average = kernel.kernel_class == KernelClass::kAveragePool;
+  const ThreadCycles& cycles = !is_average            ? kMaxPool
+                               : kernel.channels_last ? kAveragePoolChannelsLast
+                                                      : kAveragePool;
+  return ThreadsUs(Real(kernel.rows), Real(kernel.row_elements), cycles,
+                   machine);
 }
 
 }  // namespace foretell::cost
