@@ -25,8 +25,8 @@ PlanTraits TraitsOf(std::string_view plan);
 /// Neither is combined.
 ParallelSpec Combine(ParallelSpec model, const ParallelSpec& data);
 
-/// True if the plan is modelled for steps of torch.compile: its hooks run outside
-/// of what is compiled, kDdp and kZero1 of one group.
+/// True if the plan is modelled for steps of torch.compile: its hooks run
+/// outside of what is compiled, kDdp and kZero1 of one group.
 bool SharesCompiledSteps(const ParallelSpec& spec);
 
 /// True if the plan, or one of two that are combined, is kPipeline.
