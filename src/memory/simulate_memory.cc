@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -11,6 +10,7 @@
 
 #include "foretell/memory.h"
 #include "src/core/units.h"
+#include "src/graph/storage_bytes.h"
 #include "src/memory/least_memory.h"
 #include "src/memory/link_buffers.h"
 #include "src/memory/loop_schedule.h"
@@ -218,14 +218,8 @@ std::vector<NodeMemory> Timeline(const std::vector<ScheduledEvent>& schedule,
 /// Whether a step computes gradients of less than half of its parameters, by
 /// bytes: of adapters, or of the last layers.
 bool TrainsSmallPart(const OperatorGraph& graph) {
-  std::array<std::int64_t, kNumTensorRoles> bytes{};
-  for (const Storage& storage : graph.storages()) {
-    bytes[static_cast<std::size_t>(storage.role)] += storage.bytes;
-  }
-  const auto of = [&bytes](TensorRole role) {
-    return bytes[static_cast<std::size_t>(role)];
-  };
-  return 2 * of(TensorRole::kGradient) < of(TensorRole::kParameter);
+  return 2 * BytesOfRole(graph, TensorRole::kGradient) <
+         BytesOfRole(graph, TensorRole::kParameter);
 }
 
 MovingShares SharesOf(const PassSequence& passes, bool on_several_gpus) {
