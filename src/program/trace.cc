@@ -767,7 +767,7 @@ class Tracer {
       graph = parallel::OffloadActivations(graph);
     }
     if (!IsCompiled()) {
-      graph = runtime::Lower(graph, LoweredFor(), options_.run.torch);
+      graph = runtime::Lower(graph, SpecOfSession(), options_.run.torch);
     }
     std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
     if (!host.empty()) warnings.push_back(std::move(host));
@@ -781,7 +781,7 @@ class Tracer {
             .loss = std::move(loss_)};
   }
 
-  /// Hooks of DDP run outside of it.
+  /// Before Parallelize: hooks of DDP run outside of what is compiled.
   OperatorGraph Compiled(const OperatorGraph& step) {
     OperatorGraph compiled =
         runtime::Lower(step, options_.run.runtime, options_.run.torch,
@@ -792,8 +792,9 @@ class Tracer {
     return compiled;
   }
 
-  /// What an export makes of the sizes of another file is not known.
-  RuntimeSpec LoweredFor() const {
+  /// The runtime with what an ONNX file itself tells it of sizes. An export of
+  /// another file may name them.
+  RuntimeSpec SpecOfSession() const {
     RuntimeSpec spec = options_.run.runtime;
     if (spec.runtime == Runtime::kOnnxRuntime && program_.format() == "onnx") {
       spec.overrides = spec.overrides || FixesSizes(program_.inputs());
