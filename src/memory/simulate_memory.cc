@@ -33,21 +33,22 @@ using memory::ScheduledEvent;
 
 /// Shares of the moving memory, which is what is reserved apart from parameters
 /// and buffers, by which a published peak may lie above and below the simulated
-/// one, the context's own uncertainty apart: 5 % of the rows lie beyond either
-/// end. scripts/published/score_interval.py fits them by what makes memory
-/// uncertain, and prints what they cover of a source left out.
-/// @{
+/// one, the context's own uncertainty apart.
 struct MovingShares {
   double above;
   double below;
 };
-constexpr MovingShares kInference = {0.25, 0.05};
+
+/// Fitted: 5 % of the rows lie beyond either end. scripts/published/
+/// score_interval.py prints what they cover of a source left out.
 constexpr MovingShares kTraining = {0.10, 0.08};
 constexpr MovingShares kAdapters = {0.21, 0.18};
-/// @}
 
-/// On several GPUs. Only one source has such processes, which hold more than
-/// the graph shows, some of it only for a moment: rounded, not fitted.
+/// Chosen, because the few sources there are disagree. In inference one network
+/// of one source decides (docs/memory.md#the-interval). Only one source has
+/// processes on several GPUs, which hold more than the graph shows, some of it
+/// only for a moment.
+constexpr MovingShares kInference = {0.25, 0.05};
 constexpr MovingShares kShared = {0.30, 0.12};
 
 /// Of an engine of TensorRT. It holds its weights and one block for its
