@@ -119,7 +119,8 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
 }
 
 /// Opens and traces the step of `model`. If the network has no blocks to
-/// checkpoint and that is only the default, takes it out of `model` and says so.
+/// checkpoint and that is only the default, takes it out of `model` and says
+/// so.
 Session OpenStep(const FinetuneOptions& options, ModelOptions& model) {
   try {
     Session session = model.Open(options.batch);

@@ -22,8 +22,9 @@ constexpr NameTable<3> kBounds = {"GPU-bound", "host-bound", "link-bound"};
 constexpr double kMsPerS = 1e3;
 constexpr double kMibPerGib = 1024;
 
-/// An upper end is much nearer without this share of its distance.
-constexpr double kMuchNarrower = 0.25;
+/// Naming the environment is worth a hint if the doubt about it is more than
+/// this share of the distance from the prediction to its upper end.
+constexpr double kShareWorthAHint = 0.25;
 
 /// Inputs of a summary's first lines; more are counted.
 constexpr std::size_t kMostInputs = 3;
@@ -39,22 +40,23 @@ struct CardRow {
 constexpr std::array<CardRow, 3> kCards = {
     {{24, "rtx-4090"}, {40, "a100-sxm4-40gb"}, {80, "a100-sxm4-80gb"}}};
 
-/// Not the edges of a graph: their first dimension is not the batch.
+/// Whether an input is a matrix of token ids by sample. The edges of a graph
+/// are not: their first dimension is not the batch.
 bool HoldsTokens(const TensorType& type, std::int64_t batch) {
   const bool is_integer =
       type.dtype == DType::kI64 || type.dtype == DType::kI32;
   return is_integer && type.shape.size() == 2 && type.shape.front() == batch;
 }
 
-/// Whether the upper end of memory would be much nearer if the environment were
-/// named.
+/// Whether naming the environment would bring the upper end of memory much
+/// nearer.
 bool IsOpenContext(const Report& report) {
   const Prediction& prediction = report.prediction;
   const mig::Verdict& verdict = report.recommendation.whole_device;
   return prediction.has_guessed_context &&
          !prediction[Target::kMemory].source.IsLearned() &&
          kGuessedContextMib >
-             kMuchNarrower * (verdict.needed_mib - verdict.total_mib);
+             kShareWorthAHint * (verdict.needed_mib - verdict.total_mib);
 }
 
 std::string OutcomeText(const Report& report) {
