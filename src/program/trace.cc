@@ -719,6 +719,22 @@ class Tracer {
   Trace Finish(const std::vector<at::Tensor>& outputs) {
     std::vector<TraceOutput> results =
         outputs.empty() ? std::move(results_) : MarkOutputs(outputs);
+    std::vector<std::string> warnings = WarningsOfRun();
+    OperatorGraph graph = Rewritten(WithFurtherBatches(recorder_.Finish()));
+    std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
+    if (!host.empty()) warnings.push_back(std::move(host));
+    for (std::string& warning : GradModeWarnings(graph)) {
+      warnings.push_back(std::move(warning));
+    }
+    return {.graph = std::move(graph),
+            .inputs = inputs_,
+            .outputs = std::move(results),
+            .warnings = std::move(warnings),
+            .loss = std::move(loss_)};
+  }
+
+  /// Of the program, and of what the recorder has seen.
+  std::vector<std::string> WarningsOfRun() {
     std::vector<std::string> warnings = program_.warnings(options_.run.mode);
     std::string lengths = LengthsOfTheExample(inputs_);
     if (!lengths.empty()) warnings.push_back(std::move(lengths));
@@ -753,7 +769,12 @@ class Tracer {
       warnings.push_back(WhyNothingIsTrained(TrainableTensors().size()));
     }
     if (paged_bytes_ > 0) warnings.push_back(PagedWarning(paged_bytes_));
-    OperatorGraph graph = WithFurtherBatches(recorder_.Finish());
+    return warnings;
+  }
+
+  /// The recorded step as the plan, the offloading and the runtime of the
+  /// options change it.
+  OperatorGraph Rewritten(OperatorGraph graph) {
     if (trains() && recomputes()) {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
     }
@@ -769,16 +790,7 @@ class Tracer {
     if (!IsCompiled()) {
       graph = runtime::Lower(graph, SpecOfSession(), options_.run.torch);
     }
-    std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
-    if (!host.empty()) warnings.push_back(std::move(host));
-    for (std::string& warning : GradModeWarnings(graph)) {
-      warnings.push_back(std::move(warning));
-    }
-    return {.graph = std::move(graph),
-            .inputs = inputs_,
-            .outputs = std::move(results),
-            .warnings = std::move(warnings),
-            .loss = std::move(loss_)};
+    return graph;
   }
 
   /// Before Parallelize: hooks of DDP run outside of what is compiled.
