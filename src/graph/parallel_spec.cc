@@ -63,8 +63,9 @@ bool ShardsParameters(const ParallelSpec& spec) {
   return HasBlocks(spec.kind) || HasBlocks(spec.data);
 }
 
-bool SharesCompiledSteps(const ParallelSpec& spec) {
-  return spec.data == ParallelKind::kOneGpu &&
+bool CanShareStep(Runtime runtime, const ParallelSpec& spec) {
+  if (runtime == Runtime::kEager || spec == ParallelSpec{}) return true;
+  return runtime == Runtime::kCompile && spec.data == ParallelKind::kOneGpu &&
          (spec.kind == ParallelKind::kDdp || spec.kind == ParallelKind::kZero1);
 }
 
