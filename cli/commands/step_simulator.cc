@@ -16,7 +16,7 @@ void RefuseEagerChanges(const StepSetup& setup) {
   if (CanShareStep(runtime, loop.parallel) && !loop.offload_activations) return;
   throw InvalidArgument(
       "runtime {}: offloading and several GPUs are modelled in eager PyTorch "
-      "alone, ddp and zero1 also with compile",
+      "alone, ddp, zero1, zero2 and fsdp also with compile",
       ToString(setup.run.runtime));
 }
 

@@ -122,8 +122,8 @@ const std::vector<PartnerRow>& Rows() {
              ParseRuntime("--runtime", runtimes.front()).runtime,
              ParseParallel("--parallel", plans.front()));
        },
-       "is for one GPU, compile also for ddp and zero1, and without "
-       "--offload-activations"},
+       "is for one GPU, compile also for ddp, zero1, zero2 and fsdp, and "
+       "without --offload-activations"},
       {"", "--runtime",
        [](G given) {
          const auto values = given.Values("--runtime");

@@ -163,6 +163,9 @@ struct MemoryOptions {
   CachingAllocatorConfig allocator = {};
   /// PyTorch version: some versions do not use cuDNN for convolutions.
   TorchVersion torch = {};
+  /// Nobody named the run's environment: its context, its libraries and its
+  /// loop are uncertain, and the interval is wider (docs/memory.md).
+  bool guessed_environment = false;
 };
 
 /// A storage that is live at the allocated peak.

@@ -127,6 +127,7 @@ class Predictor {
  private:
   Predictor(DeviceSpec device, const Run& run, PredictorOptions options);
   MemoryOptions ToMemoryOptions() const;
+  bool GuessesEnvironment() const;
   MemoryBreakdown MemoryOf(const PassSequence& passes) const;
   void RequireTraced(const OperatorGraph& graph) const;
   void SetHost(const HostSpec& host);

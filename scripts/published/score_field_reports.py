@@ -109,6 +109,8 @@ def words_of(row):
     version = tuple(map(int, row["torch"].split("."))) if row["torch"] else ()
     if version and version < FIRST_WITH_CUDA11:
         words = [EARLY if word == STOPGAP else word for word in words]
+    if STOPGAP in words:  # A guess: `predict` guesses the same.
+        del words[words.index(STOPGAP) - 1:words.index(STOPGAP) + 1]
     loop = [flag for name, flag in LOOPS.items() if row["id"].startswith(name)]
     if "--loss-in-function" in loop and "--recompute" in words:
         # transformers' checkpoints are reentrant by default, its FSDP is the first.

@@ -11,7 +11,6 @@
 #include "foretell/predictor.h"
 #include "src/answer/caveats.h"
 #include "src/answer/follow_power_limit.h"
-#include "src/answer/guessed_context.h"
 #include "src/answer/interval_width.h"
 #include "src/answer/learned_figures.h"
 #include "src/answer/least_figures.h"
@@ -51,12 +50,6 @@ Figure AnalyticFigure(double value, const WidthFactors& factors, double fast,
                        value * JointFactor(factors.above, slow / value)}};
 }
 
-ContextModel GuessedContext(const DeviceCatalog& catalog) {
-  ContextModel context = catalog.DefaultContext();
-  context.context_uncertainty_mib += kGuessedContextMib;
-  return context;
-}
-
 void RefuseBadHost(const HostSpec& host) {
   if (host.factor > 0 && host.spread >= 1) return;
   throw Error(ErrorCode::kInvalidArgument,
@@ -93,7 +86,7 @@ Predictor::Predictor(DeviceSpec device, const Run& run,
   const DeviceCatalog& catalog = options_.catalog == nullptr
                                      ? DeviceCatalog::BuiltIn()
                                      : *options_.catalog;
-  context_ = options_.context ? *options_.context : GuessedContext(catalog);
+  context_ = options_.context ? *options_.context : catalog.DefaultContext();
   options_.catalog = nullptr;
   options_.cost.run = run_;
   HostSpec host = options_.host.value_or(host::DefaultHost(device_, run_));
@@ -130,7 +123,12 @@ MemoryOptions Predictor::ToMemoryOptions() const {
           .context = context_,
           .with_workspaces = options_.with_workspaces,
           .allocator = options_.allocator,
-          .torch = run_.torch};
+          .torch = run_.torch,
+          .guessed_environment = GuessesEnvironment()};
+}
+
+bool Predictor::GuessesEnvironment() const {
+  return !options_.context && !options_.correction;
 }
 
 MemoryBreakdown Predictor::MemoryOf(const PassSequence& passes) const {
@@ -214,7 +212,7 @@ Predictor::AnalyticAnswer Predictor::AnswerAnalytically(
           .run = RunOf(graph.info(), run_),
           .host = host_,
           .has_default_host = host_ == host::DefaultHost(device_, run_),
-          .has_guessed_context = !options_.context && !options_.correction,
+          .has_guessed_context = GuessesEnvironment(),
           .gpus = GpusOf(GroupsOf(graph))}};
   Prediction& prediction = answer.prediction;
   PutSimulatedMemory(graph, prediction);

@@ -27,8 +27,9 @@ PlanTraits TraitsOf(std::string_view plan);
 ParallelSpec Combine(ParallelSpec model, const ParallelSpec& data);
 
 /// True if steps of `runtime` can be shared by the plan: all in eager PyTorch;
-/// in torch.compile those whose hooks run outside of what is compiled, kDdp and
-/// kZero1 of one group; else only one GPU.
+/// in torch.compile those of one group whose hooks run outside of what is
+/// compiled (kDdp, kZero1) or break the graph (kZero2, kFsdp); else only one
+/// GPU.
 bool CanShareStep(Runtime runtime, const ParallelSpec& spec);
 
 /// True if the plan, or one of two that are combined, is kPipeline.

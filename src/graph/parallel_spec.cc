@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string>
 
 #include "foretell/parallel.h"
@@ -65,8 +66,10 @@ bool ShardsParameters(const ParallelSpec& spec) {
 
 bool CanShareStep(Runtime runtime, const ParallelSpec& spec) {
   if (runtime == Runtime::kEager || spec == ParallelSpec{}) return true;
+  constexpr ParallelKind kKinds[] = {ParallelKind::kDdp, ParallelKind::kZero1,
+                                     ParallelKind::kZero2, ParallelKind::kFsdp};
   return runtime == Runtime::kCompile && spec.data == ParallelKind::kOneGpu &&
-         (spec.kind == ParallelKind::kDdp || spec.kind == ParallelKind::kZero1);
+         std::ranges::count(kKinds, spec.kind) > 0;
 }
 
 bool HasStages(const ParallelSpec& spec) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <utility>
 
-#include "src/answer/guessed_context.h"
 #include "src/core/name_table.h"
 #include "src/core/numbers.h"
 #include "src/core/text.h"
@@ -21,10 +20,6 @@ constexpr NameTable<3> kBounds = {"GPU-bound", "host-bound", "link-bound"};
 
 constexpr double kMsPerS = 1e3;
 constexpr double kMibPerGib = 1024;
-
-/// Naming the environment is worth a hint if the doubt about it is more than
-/// this share of the distance from the prediction to its upper end.
-constexpr double kShareWorthAHint = 0.25;
 
 /// Inputs of a summary's first lines; more are counted.
 constexpr std::size_t kMostInputs = 3;
@@ -48,24 +43,20 @@ bool HoldsTokens(const TensorType& type, std::int64_t batch) {
   return is_integer && type.shape.size() == 2 && type.shape.front() == batch;
 }
 
-/// Whether naming the environment would bring the upper end of memory much
-/// nearer.
-bool IsOpenContext(const Report& report) {
-  const Prediction& prediction = report.prediction;
-  const mig::Verdict& verdict = report.recommendation.whole_device;
+/// Whether the interval of memory would be narrower if the environment were
+/// named.
+bool IsOpenContext(const Prediction& prediction) {
   return prediction.has_guessed_context &&
-         !prediction[Target::kMemory].source.IsLearned() &&
-         kGuessedContextMib >
-             kShareWorthAHint * (verdict.needed_mib - verdict.total_mib);
+         !prediction[Target::kMemory].source.IsLearned();
 }
 
 std::string OutcomeText(const Report& report) {
   const mig::Verdict& verdict = report.recommendation.whole_device;
-  std::string text =
-      fmt::format("{} of {} GiB (at most {}{})", GibText(verdict.total_mib),
-                  GibText(static_cast<double>(verdict.usable_mib)),
-                  GibText(verdict.needed_mib),
-                  IsOpenContext(report) ? ", narrower with --environment" : "");
+  std::string text = fmt::format(
+      "{} of {} GiB (at most {}{})", GibText(verdict.total_mib),
+      GibText(static_cast<double>(verdict.usable_mib)),
+      GibText(verdict.needed_mib),
+      IsOpenContext(report.prediction) ? ", narrower with --environment" : "");
   if (verdict.host_share_mib > 0) {
     text += fmt::format("; the host keeps {} GiB of the pool",
                         GibText(static_cast<double>(verdict.host_share_mib)));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "foretell/error.h"
 #include "src/graph/block_paths.h"
@@ -221,13 +222,29 @@ class UnitSearch {
   ShardedUnits found_;
 };
 
+BlockOf BlocksOfSpec(const ParallelSpec& spec) {
+  return spec.blocks.empty() ? BlocksOfNumber(0) : BlocksOfPath(spec.blocks);
+}
+
 }  // namespace
+
+std::vector<std::string> BlockPaths(const OperatorGraph& graph,
+                                    const ParallelSpec& spec) {
+  const BlockOf block_of = BlocksOfSpec(spec);
+  std::vector<std::string> paths;
+  for (const Node& node : graph.nodes()) {
+    if (node.phase != Phase::kForward) continue;
+    std::string path = block_of(node.scope);
+    if (path.empty() || std::ranges::count(paths, path) > 0) continue;
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
 
 ShardedUnits FindUnits(const OperatorGraph& graph, const StepFacts& facts,
                        const ParallelSpec& spec,
                        std::span<const NodeId> passes) {
-  const BlockOf block_of =
-      spec.blocks.empty() ? BlocksOfNumber(0) : BlocksOfPath(spec.blocks);
+  const BlockOf block_of = BlocksOfSpec(spec);
   ShardedUnits found = UnitSearch(graph, facts, block_of, spec, passes).Run();
   if (!spec.blocks.empty() && found.units.size() == 1) {
     throw Error(ErrorCode::kInvalidArgument,

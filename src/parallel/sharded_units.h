@@ -48,6 +48,11 @@ struct ShardedUnits {
   std::vector<NodeId> backwards;
 };
 
+/// Paths of the blocks of `spec` that the forward pass runs, in order; each has
+/// hooks before and after it.
+std::vector<std::string> BlockPaths(const OperatorGraph& graph,
+                                    const ParallelSpec& spec);
+
 /// Blocks are those of `spec`; a parameter that two of them read is the root's.
 /// `passes`: the first node of each pass of a pipeline's GPU; empty for other
 /// steps. Throws Error(kInvalidArgument) for blocks without an operator.

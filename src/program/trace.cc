@@ -33,6 +33,7 @@
 #include "src/parallel/follow_trained.h"
 #include "src/parallel/offload_activations.h"
 #include "src/parallel/parallelize.h"
+#include "src/parallel/sharded_units.h"
 #include "src/program/autocast.h"
 #include "src/program/batch_counts.h"
 #include "src/program/channels_last.h"
@@ -793,12 +794,20 @@ class Tracer {
     return graph;
   }
 
-  /// Before Parallelize: hooks of DDP run outside of what is compiled.
+  /// Before Parallelize: hooks of DDP run outside of what is compiled, those of
+  /// FSDP break the graph.
   OperatorGraph Compiled(const OperatorGraph& step) {
+    const ParallelSpec& plan = options_.loop.parallel;
+    RuntimeSpec spec = options_.run.runtime;
+    if (ShardsParameters(plan)) {
+      for (std::string& path : parallel::BlockPaths(step, plan)) {
+        spec.breaks.push_back(std::move(path));
+      }
+    }
     OperatorGraph compiled =
-        runtime::Lower(step, options_.run.runtime, options_.run.torch,
+        runtime::Lower(step, spec, options_.run.torch,
                        trains() ? options_.loop.recompute : std::string());
-    if (options_.loop.parallel.kind != ParallelKind::kOneGpu) {
+    if (plan.kind != ParallelKind::kOneGpu) {
       trained_ = parallel::FollowTrained(step, compiled, trained_);
     }
     return compiled;

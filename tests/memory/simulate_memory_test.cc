@@ -368,6 +368,22 @@ TEST(SimulateMemory, DoubtsTheTrainingOfAFewParametersMore) {
   ExpectDoubt(SimulateText(text), 0.21, 0.18);
 }
 
+TEST(SimulateMemory, DoubtsAGuessedEnvironmentMore) {
+  MemoryOptions options = TestOptions(false);
+  const OperatorGraph graph = ParseGraph(kTrainingStep);
+  const MemoryBreakdown named = SimulateMemory(graph, options);
+  options.guessed_environment = true;
+  const MemoryBreakdown guessed = SimulateMemory(graph, options);
+  const auto moving = static_cast<double>(
+      named.reserved_peak - named.AtPeak(TensorRole::kParameter) -
+      named.AtPeak(TensorRole::kBuffer));
+  EXPECT_EQ(guessed.total, named.total);
+  EXPECT_NEAR(static_cast<double>(guessed.total_high - named.total_high),
+              0.13 * moving + 70 * kMiB, 1);
+  EXPECT_NEAR(static_cast<double>(named.total_low - guessed.total_low),
+              70 * kMiB, 1);
+}
+
 TEST(SimulateMemory, GrowsWithTheBatch) {
   std::int64_t previous = 0;
   for (const int batch : {1, 2, 8, 32, 128}) {
