@@ -52,9 +52,9 @@ constexpr MovingShares kInference = {0.25, 0.05};
 constexpr MovingShares kShared = {0.30, 0.12};
 
 /// What a guessed environment adds to the upper end: a share of the moving
-/// memory, with which nine in ten of strangers' figures lie below it, and MiB
-/// of the context, of which those of PyTorch 2 that were measured or reported
-/// lie within 150 of the default's (data/environments.json). To the lower end
+/// memory, with which nine in ten of reported figures lie below it, and MiB of
+/// the context: those of PyTorch 2 that were measured or reported lie within
+/// 150 MiB of the default (data/environments.json). To the lower end it adds
 /// the MiB alone.
 constexpr double kGuessedShare = 0.13;
 constexpr double kGuessedContextMib = 70;
