@@ -118,8 +118,9 @@ ModelOptions WithMethod(const FinetuneOptions& options) {
   return model;
 }
 
-/// Opens and traces the step of `model`. A network without blocks that could be
-/// checkpointed is traced without, if checkpointing is the method's default.
+/// Opens and traces the step of `model`. If the network has no blocks to
+/// checkpoint and that is only the default, takes it out of `model` and says
+/// so.
 Session OpenStep(const FinetuneOptions& options, ModelOptions& model) {
   try {
     Session session = model.Open(options.batch);
@@ -130,7 +131,7 @@ Session OpenStep(const FinetuneOptions& options, ModelOptions& model) {
     if (model.loop.recompute.empty() || !is_default) throw;
     model.loop.recompute.clear();
     Session session = model.Open(options.batch);
-    session.Step();  // Another problem than blocks is one here too.
+    session.Step();  // Throws again if blocks were not the problem.
     PrintNote(fmt::format("{}; predicted without checkpointing", error.what()));
     return session;
   }

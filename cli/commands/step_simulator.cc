@@ -13,13 +13,10 @@ void RefuseEagerChanges(const StepSetup& setup) {
   const TrainingLoop& loop = setup.loop;
   const Runtime runtime = setup.run.runtime.runtime;
   if (runtime == Runtime::kEager) return;
-  const bool shares_step =
-      loop.parallel != ParallelSpec{} &&
-      !(runtime == Runtime::kCompile && SharesCompiledSteps(loop.parallel));
-  if (!shares_step && !loop.offload_activations) return;
+  if (CanShareStep(runtime, loop.parallel) && !loop.offload_activations) return;
   throw InvalidArgument(
-      "runtime {}: offloading and several GPUs, except for those of ddp and "
-      "zero1 with compile, are modelled in eager PyTorch alone",
+      "runtime {}: offloading and several GPUs are modelled in eager PyTorch "
+      "alone, ddp, zero1, zero2 and fsdp also with compile",
       ToString(setup.run.runtime));
 }
 

@@ -14,6 +14,7 @@
 
 #include "cli/flags/pass_flags.h"
 #include "foretell/parallel.h"
+#include "foretell/runtime.h"
 #include "src/core/failure.h"
 #include "src/core/text.h"
 #include "src/graph/parallel_plan.h"
@@ -115,12 +116,14 @@ const std::vector<PartnerRow>& Rows() {
          if (given.Is("--runtime", "eager")) return true;
          if (given.Has("--offload-activations")) return false;
          if (!given.Has("--parallel")) return true;
+         const auto runtimes = given.Values("--runtime");
          const auto plans = given.Values("--parallel");
-         return given.Values("--runtime").front().starts_with("compile") &&
-                SharesCompiledSteps(ParseParallel("--parallel", plans.front()));
+         return CanShareStep(
+             ParseRuntime("--runtime", runtimes.front()).runtime,
+             ParseParallel("--parallel", plans.front()));
        },
-       "is for one GPU, or compile for those of ddp and zero1, without "
-       "--offload-activations"},
+       "is for one GPU, compile also for ddp, zero1, zero2 and fsdp, and "
+       "without --offload-activations"},
       {"", "--runtime",
        [](G given) {
          const auto values = given.Values("--runtime");

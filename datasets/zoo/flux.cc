@@ -9,6 +9,7 @@
 
 #include <array>
 
+#include "datasets/zoo/block_list.h"
 #include "datasets/zoo/diffusion_blocks.h"
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/joint_blocks.h"
@@ -65,9 +66,13 @@ class Flux final : public Network {
     text_ =
         register_module("context_embedder", Dense(config.text_width, width));
     image_ = register_module("x_embedder", Dense(config.channels, width));
-    blocks_ = AddBlocks<JointBlock>("transformer_blocks", config.depth);
-    singles_ = AddBlocks<FluxSingleBlock>("single_transformer_blocks",
-                                          config.single_depth);
+    const JointShape shape = config.Shape();
+    blocks_ = AddBlockList(
+        *this, "transformer_blocks", config.depth,
+        [&](std::int64_t) { return std::make_shared<JointBlock>(shape); });
+    singles_ = AddBlockList(
+        *this, "single_transformer_blocks", config.single_depth,
+        [&](std::int64_t) { return std::make_shared<FluxSingleBlock>(shape); });
     norm_out_ =
         register_module("norm_out", std::make_shared<AdaptiveNorm>(width, 2));
     proj_out_ = register_module("proj_out", Dense(width, config.channels));
@@ -98,20 +103,6 @@ class Flux final : public Network {
                                                    std::int64_t in) {
     return register_module(name, std::make_shared<ConditionEmbedding>(
                                      in, config_.Shape().Width()));
-  }
-
-  /// Blocks with the paths "name.0", "name.1", ….
-  template <typename Block>
-  std::vector<std::shared_ptr<Block>> AddBlocks(const std::string& name,
-                                                std::int64_t count) {
-    const auto list =
-        register_module(name, std::make_shared<torch::nn::Module>());
-    std::vector<std::shared_ptr<Block>> blocks;
-    for (std::int64_t i = 0; i < count; ++i) {
-      blocks.push_back(list->register_module(
-          fmt::format("{}", i), std::make_shared<Block>(config_.Shape())));
-    }
-    return blocks;
   }
 
   at::Tensor Condition(const std::vector<at::Tensor>& inputs) {

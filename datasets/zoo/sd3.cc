@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "datasets/zoo/block_list.h"
 #include "datasets/zoo/diffusion_blocks.h"
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/joint_blocks.h"
@@ -122,14 +123,12 @@ class Sd3 final : public Network {
         std::make_shared<Sd3Condition>(width, config.pooled_width));
     text_ =
         register_module("context_embedder", Dense(config.text_width, width));
-    const auto list = register_module("transformer_blocks",
-                                      std::make_shared<torch::nn::Module>());
-    for (std::int64_t i = 0; i < config.depth; ++i) {
-      const JointBlockKind kind = {.attends_twice = i < config.dual_depth,
-                                   .is_last = i == config.depth - 1};
-      blocks_.push_back(list->register_module(
-          fmt::format("{}", i), std::make_shared<JointBlock>(shape, kind)));
-    }
+    blocks_ = AddBlockList(
+        *this, "transformer_blocks", config.depth, [&](std::int64_t i) {
+          const JointBlockKind kind = {.attends_twice = i < config.dual_depth,
+                                       .is_last = i == config.depth - 1};
+          return std::make_shared<JointBlock>(shape, kind);
+        });
     norm_out_ =
         register_module("norm_out", std::make_shared<AdaptiveNorm>(width, 2));
     proj_out_ = register_module(

@@ -1,8 +1,8 @@
 #include "datasets/zoo/spatial_transformer.h"
 
 #include <ATen/Functions.h>
-#include <fmt/core.h>
 
+#include "datasets/zoo/block_list.h"
 #include "datasets/zoo/diffusion_blocks.h"
 #include "datasets/zoo/layers.h"
 #include "datasets/zoo/module_scope.h"
@@ -87,12 +87,9 @@ class SpatialTransformer::Block final : public torch::nn::Module {
 SpatialTransformer::SpatialTransformer(const SpatialTransformerShape& shape) {
   const std::int64_t width = shape.width;
   norm_ = register_module("norm", GroupsNorm(width, kSpatialEpsilon));
-  const auto list = register_module("transformer_blocks",
-                                    std::make_shared<torch::nn::Module>());
-  for (std::int64_t i = 0; i < shape.depth; ++i) {
-    blocks_.push_back(list->register_module(fmt::format("{}", i),
-                                            std::make_shared<Block>(shape)));
-  }
+  blocks_ = AddBlockList(
+      *this, "transformer_blocks", shape.depth,
+      [&](std::int64_t) { return std::make_shared<Block>(shape); });
   if (shape.is_linear) {
     dense_in_ = register_module("proj_in", Dense(width, width));
     dense_out_ = register_module("proj_out", Dense(width, width));

@@ -8,6 +8,7 @@
 
 #include <array>
 
+#include "datasets/zoo/block_list.h"
 #include "datasets/zoo/diffusion_blocks.h"
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/wan_blocks.h"
@@ -15,11 +16,9 @@
 namespace foretell::zoo {
 namespace {
 
-constexpr double kWanRotaryBase = 10000;
 constexpr std::int64_t kWanTimeFeatures = 256;
 constexpr std::int64_t kWanPatch = 2;  ///< Edge; one frame deep.
 constexpr std::int64_t kWanAxes = 3;
-constexpr std::int64_t kWanBlockParts = 6;
 /// Frames, rows and columns of patches that the tables of positions have.
 constexpr std::int64_t kWanPositions = 1024;
 
@@ -144,12 +143,9 @@ class Wan final : public Network {
     condition_ = register_module(
         "condition_embedder",
         std::make_shared<WanCondition>(shape.width, config.text_width));
-    const auto list =
-        register_module("blocks", std::make_shared<torch::nn::Module>());
-    for (std::int64_t i = 0; i < config.depth; ++i) {
-      blocks_.push_back(list->register_module(
-          fmt::format("{}", i), std::make_shared<WanBlock>(shape)));
-    }
+    blocks_ = AddBlockList(*this, "blocks", config.depth, [&](std::int64_t) {
+      return std::make_shared<WanBlock>(shape);
+    });
     proj_out_ = register_module(
         "proj_out",
         Dense(shape.width, kWanPatch * kWanPatch * config.channels));

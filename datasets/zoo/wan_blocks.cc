@@ -8,7 +8,6 @@ namespace foretell::zoo {
 namespace {
 
 constexpr double kWanEpsilon = 1e-6;
-constexpr std::int64_t kWanParts = 6;
 
 /// x [batch, tokens, heads, width], whose neighbouring numbers turn together,
 /// into a new tensor that is filled in two strides.
@@ -74,7 +73,7 @@ WanBlock::WanBlock(const WanShape& shape) {
   mlp_ = register_module(
       "ffn", std::make_shared<TanhFeedForward>(shape.width, shape.inner));
   table_ = register_parameter("scale_shift_table",
-                              at::ones({1, kWanParts, shape.width}));
+                              at::ones({1, kWanBlockParts, shape.width}));
 }
 
 at::Tensor WanBlock::forward(const at::Tensor& video, const at::Tensor& text,
@@ -82,7 +81,8 @@ at::Tensor WanBlock::forward(const at::Tensor& video, const at::Tensor& text,
                              const RotaryTables& tables) {
   const ModuleScope scope(*this);
   const at::ScalarType dtype = video.scalar_type();
-  const auto parts = (table_ + condition.to(at::kFloat)).chunk(kWanParts, 1);
+  const auto parts =
+      (table_ + condition.to(at::kFloat)).chunk(kWanBlockParts, 1);
   at::Tensor normed = WideNorm(video, parts[0], parts[1]);
   at::Tensor branch = own_->forward(normed, normed, tables);
   at::Tensor y = (video.to(at::kFloat) + branch * parts[2]).to(dtype);

@@ -12,6 +12,9 @@
 
 namespace foretell::zoo {
 
+/// Shift, scale and gate of attention and of the feed-forward part.
+inline constexpr std::int64_t kWanBlockParts = 6;
+
 /// Sizes of Wan's blocks.
 struct WanShape {
   std::int64_t width = 0;
@@ -44,9 +47,9 @@ class WanAttention final : public torch::nn::Module {
   Chain out_;
 };
 
-/// Attention among patches, attention to the text and a feed-forward part; a
-/// table of the block and the step scale, shift and gate the first and the
-/// last.
+/// Attention among patches, attention to the text and a feed-forward part. The
+/// first and the last are scaled, shifted and gated by the sum of a table of
+/// the block and of what the step says.
 class WanBlock final : public torch::nn::Module {
  public:
   explicit WanBlock(const WanShape& shape);

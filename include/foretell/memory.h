@@ -163,7 +163,7 @@ struct MemoryOptions {
   CachingAllocatorConfig allocator = {};
   /// PyTorch version: some versions do not use cuDNN for convolutions.
   TorchVersion torch = {};
-  /// Nobody named the run's environment: its context, its libraries and its
+  /// The run's environment is not named: its context, its libraries and its
   /// loop are uncertain, and the interval is wider (docs/memory.md).
   bool guessed_environment = false;
 };

@@ -10,6 +10,7 @@
 
 #include "src/core/units.h"
 #include "src/features/terms.h"
+#include "src/graph/storage_bytes.h"
 #include "src/memory/cold_step.h"
 #include "src/memory/least_memory.h"
 #include "src/memory/workspace.h"
@@ -61,11 +62,7 @@ ForwardSums SumForward(const OperatorGraph& graph) {
 }
 
 double RoleMib(const OperatorGraph& graph, TensorRole role) {
-  std::int64_t bytes = 0;
-  for (const Storage& storage : graph.storages()) {
-    if (storage.role == role) bytes += storage.bytes;
-  }
-  return ToMiB(bytes);
+  return ToMiB(BytesOfRole(graph, role));
 }
 
 double LargestActivationMib(const OperatorGraph& graph) {

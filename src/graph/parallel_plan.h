@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "foretell/parallel.h"
+#include "foretell/runtime.h"
 
 namespace foretell {
 
@@ -25,9 +26,11 @@ PlanTraits TraitsOf(std::string_view plan);
 /// Neither is combined.
 ParallelSpec Combine(ParallelSpec model, const ParallelSpec& data);
 
-/// True if the plan is modelled for steps of torch.compile: its hooks run outside
-/// of what is compiled, kDdp and kZero1 of one group.
-bool SharesCompiledSteps(const ParallelSpec& spec);
+/// True if steps of `runtime` can be shared by the plan: all in eager PyTorch;
+/// in torch.compile those of one group whose hooks run outside of what is
+/// compiled (kDdp, kZero1) or break the graph (kZero2, kFsdp); else only one
+/// GPU.
+bool CanShareStep(Runtime runtime, const ParallelSpec& spec);
 
 /// True if the plan, or one of two that are combined, is kPipeline.
 bool HasStages(const ParallelSpec& spec);

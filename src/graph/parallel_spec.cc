@@ -64,10 +64,11 @@ bool ShardsParameters(const ParallelSpec& spec) {
   return HasBlocks(spec.kind) || HasBlocks(spec.data);
 }
 
-bool SharesCompiledSteps(const ParallelSpec& spec) {
+bool CanShareStep(Runtime runtime, const ParallelSpec& spec) {
+  if (runtime == Runtime::kEager || spec == ParallelSpec{}) return true;
   constexpr ParallelKind kKinds[] = {ParallelKind::kDdp, ParallelKind::kZero1,
                                      ParallelKind::kZero2, ParallelKind::kFsdp};
-  return spec.data == ParallelKind::kOneGpu &&
+  return runtime == Runtime::kCompile && spec.data == ParallelKind::kOneGpu &&
          std::ranges::count(kKinds, spec.kind) > 0;
 }
 

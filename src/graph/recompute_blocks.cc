@@ -18,9 +18,9 @@
 
 #include "src/core/failure.h"
 #include "src/graph/copy_calls.h"
-#include "src/graph/live_bytes.h"
 #include "src/graph/recompute_plan.h"
 #include "src/graph/recompute_spec.h"
+#include "src/graph/storage_bytes.h"
 
 namespace foretell {
 namespace {

@@ -220,9 +220,9 @@ class Planner {
   const RecomputeSpec& spec_;
   std::vector<StorageLife> lives_;
   BlockRuns runs_;
-  std::vector<bool> leaves_;          ///< By storage: seen outside its block.
-  std::vector<NodeId> last_use_;      ///< By storage, in the forward pass.
-  std::vector<NodeId> end_of_pass_;   ///< By node.
+  std::vector<bool> leaves_;         ///< By storage: seen outside its block.
+  std::vector<NodeId> last_use_;     ///< By storage, in the forward pass.
+  std::vector<NodeId> end_of_pass_;  ///< By node.
   RecomputePlan plan_;
 };
 

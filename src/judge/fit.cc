@@ -100,10 +100,10 @@ Begin FindBegin(const BatchRange& range, const Fits& fits,
   return begin;
 }
 
-/// Shares of the limits that sizes take; of refused ones there is none.
+/// By size that was predicted: the share of its limits that it takes.
 using Shares = std::map<std::int64_t, double>;
 
-/// The share of its limit that the check nearest to it takes.
+/// The largest share of a limit among the checks of `verdict`.
 double WorstShare(const FitVerdict& verdict, bool tight) {
   double worst = 0;
   for (const FitCheck& check : verdict.checks) {
@@ -113,8 +113,8 @@ double WorstShare(const FitVerdict& verdict, bool tight) {
   return worst;
 }
 
-/// The size at which a line through the shares of `a` and `b` reaches the
-/// limits; empty where it rises nowhere, or a share is missing.
+/// The size at which a line through the shares of `a` and `b` reaches 1; empty
+/// if it does not rise, or a share is missing.
 std::optional<double> SizeAtLimit(std::int64_t a, std::int64_t b,
                                   const Shares& shares) {
   const auto of_a = shares.find(a);
@@ -126,8 +126,9 @@ std::optional<double> SizeAtLimit(std::int64_t a, std::int64_t b,
   return static_cast<double>(a) + (1 - of_a->second) / rise;
 }
 
-/// Most sizes need more in proportion: what two accepted ones need says where
-/// the limit is. Twice the larger, or up to kFarthest times it.
+/// Needs mostly grow like a line, so the last two accepted sizes say where the
+/// limit is: the first size beyond it, at most kFarthest times `good`; twice
+/// `good` where there is no line. `before`: 0 if only one was accepted.
 std::int64_t NextToTry(std::int64_t before, std::int64_t good,
                        std::int64_t most, const Shares& shares) {
   constexpr std::int64_t kFarthest = 8;
@@ -154,8 +155,8 @@ Bracket FindBracket(std::int64_t good, std::int64_t most, const Fits& fits,
   return {most, most + 1};
 }
 
-/// Narrows `bracket` to neighbours: where a line says that the limit is, and in
-/// the middle after two tries that left more than half.
+/// Narrows `bracket` to neighbours, each time to where the line meets the
+/// limit. Halves it once after two tries in a row that left more than half.
 template <typename Fits>
 std::int64_t LastGood(Bracket bracket, const Fits& fits, const Shares& shares) {
   constexpr int kMostSlowTries = 2;

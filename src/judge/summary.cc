@@ -35,7 +35,8 @@ struct CardRow {
 constexpr std::array<CardRow, 3> kCards = {
     {{24, "rtx-4090"}, {40, "a100-sxm4-40gb"}, {80, "a100-sxm4-80gb"}}};
 
-/// Not the edges of a graph: their first dimension is not the batch.
+/// Whether an input is a matrix of token ids by sample. The edges of a graph
+/// are not: their first dimension is not the batch.
 bool HoldsTokens(const TensorType& type, std::int64_t batch) {
   const bool is_integer =
       type.dtype == DType::kI64 || type.dtype == DType::kI32;
@@ -51,11 +52,11 @@ bool IsOpenContext(const Prediction& prediction) {
 
 std::string OutcomeText(const Report& report) {
   const mig::Verdict& verdict = report.recommendation.whole_device;
-  std::string text =
-      fmt::format("{} of {} GiB (at most {}{})", GibText(verdict.total_mib),
-                  GibText(static_cast<double>(verdict.usable_mib)),
-                  GibText(verdict.needed_mib),
-                  IsOpenContext(report.prediction) ? ", narrower with --environment" : "");
+  std::string text = fmt::format(
+      "{} of {} GiB (at most {}{})", GibText(verdict.total_mib),
+      GibText(static_cast<double>(verdict.usable_mib)),
+      GibText(verdict.needed_mib),
+      IsOpenContext(report.prediction) ? ", narrower with --environment" : "");
   if (verdict.host_share_mib > 0) {
     text += fmt::format("; the host keeps {} GiB of the pool",
                         GibText(static_cast<double>(verdict.host_share_mib)));

@@ -3,20 +3,13 @@
 #include <set>
 #include <vector>
 
+#include "src/graph/storage_bytes.h"
 #include "src/memory/schedule.h"
 
 namespace foretell::memory {
 namespace {
 
 using Kind = AllocationEvent::Kind;
-
-std::int64_t BytesOfRole(const OperatorGraph& graph, TensorRole role) {
-  std::int64_t bytes = 0;
-  for (const Storage& storage : graph.storages()) {
-    if (storage.role == role) bytes += storage.bytes;
-  }
-  return bytes;
-}
 
 /// Storages of the optimizer that momentum does not need: temporaries, and
 /// states beyond one per parameter.

@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -11,6 +10,7 @@
 
 #include "foretell/memory.h"
 #include "src/core/units.h"
+#include "src/graph/storage_bytes.h"
 #include "src/memory/least_memory.h"
 #include "src/memory/link_buffers.h"
 #include "src/memory/loop_schedule.h"
@@ -33,28 +33,29 @@ using memory::ScheduledEvent;
 
 /// Shares of the moving memory, which is what is reserved apart from parameters
 /// and buffers, by which a published peak may lie above and below the simulated
-/// one, the context's own uncertainty apart: 5 % of the rows lie beyond either
-/// end. scripts/published/score_interval.py fits them by what makes memory
-/// uncertain, and prints what they cover of a source left out.
-/// @{
+/// one, the context's own uncertainty apart.
 struct MovingShares {
   double above;
   double below;
 };
-constexpr MovingShares kInference = {0.25, 0.05};
+
+/// Fitted: 5 % of the rows lie beyond either end. scripts/published/
+/// score_interval.py prints what they cover of a source left out.
 constexpr MovingShares kTraining = {0.10, 0.08};
 constexpr MovingShares kAdapters = {0.21, 0.18};
-/// @}
 
-/// On several GPUs. Only one source has such processes, which hold more than
-/// the graph shows, some of it only for a moment: rounded, not fitted.
+/// Chosen, because the few sources there are disagree. In inference one network
+/// of one source decides (docs/memory.md#the-interval). Only one source has
+/// processes on several GPUs, which hold more than the graph shows, some of it
+/// only for a moment.
+constexpr MovingShares kInference = {0.25, 0.05};
 constexpr MovingShares kShared = {0.30, 0.12};
 
 /// What a guessed environment adds to the upper end: a share of the moving
-/// memory, with which nine in ten of strangers' figures lie below it, and MiB of
-/// the context, of which those of PyTorch 2 that were measured or reported lie
-/// within 150 of the default's (data/environments.json). To the lower end the
-/// MiB alone.
+/// memory, with which nine in ten of reported figures lie below it, and MiB of
+/// the context: those of PyTorch 2 that were measured or reported lie within
+/// 150 MiB of the default (data/environments.json). To the lower end it adds
+/// the MiB alone.
 constexpr double kGuessedShare = 0.13;
 constexpr double kGuessedContextMib = 70;
 
@@ -226,14 +227,8 @@ std::vector<NodeMemory> Timeline(const std::vector<ScheduledEvent>& schedule,
 /// Whether a step computes gradients of less than half of its parameters, by
 /// bytes: of adapters, or of the last layers.
 bool TrainsSmallPart(const OperatorGraph& graph) {
-  std::array<std::int64_t, kNumTensorRoles> bytes{};
-  for (const Storage& storage : graph.storages()) {
-    bytes[static_cast<std::size_t>(storage.role)] += storage.bytes;
-  }
-  const auto of = [&bytes](TensorRole role) {
-    return bytes[static_cast<std::size_t>(role)];
-  };
-  return 2 * of(TensorRole::kGradient) < of(TensorRole::kParameter);
+  return 2 * BytesOfRole(graph, TensorRole::kGradient) <
+         BytesOfRole(graph, TensorRole::kParameter);
 }
 
 MovingShares SharesOf(const PassSequence& passes, bool on_several_gpus) {

@@ -3,24 +3,26 @@
 #include <algorithm>
 #include <string_view>
 
+#include "src/core/units.h"
 #include "src/device/compute_capability.h"
 #include "src/graph/attributes.h"
 
 namespace foretell::memory {
 namespace {
 
-constexpr std::int64_t kTeMiB = 1 << 20;
-constexpr std::int64_t kTeWorkspace = 4 * kTeMiB;
-constexpr std::int64_t kTeWorkspaceSinceHopper = 32 * kTeMiB + 1024;
+/// get_cublas_workspace_size_bytes.
+constexpr std::int64_t kTeWorkspace = 4 * kMiB;
+constexpr std::int64_t kTeWorkspaceSinceHopper = 32 * kMiB + 1024;
 
 /// Whether products of floats of 8 bits with a scale per tensor take operands
-/// by rows and by columns; else both lie by rows, as copies
+/// by rows and by columns; else both lie by rows, as copies. Blackwell of data
+/// centers does, and whatever has a capability of 13.0 or more
 /// (nvte_is_non_tn_fp8_gemm_supported).
 bool TakesAnyLayout(int compute_capability) {
-  constexpr int kNext = 130;
+  constexpr int kAfterGeForceBlackwell = 130;
   return (compute_capability >= device::kBlackwellData &&
           compute_capability < device::kGeForceBlackwell) ||
-         compute_capability >= kNext;
+         compute_capability >= kAfterGeForceBlackwell;
 }
 
 /// Quantizes with a scale per tensor, by rows and by columns.

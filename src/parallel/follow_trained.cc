@@ -1,10 +1,6 @@
 #include "src/parallel/follow_trained.h"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-
-#include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/graph/index_of.h"
 
 namespace foretell::parallel {
@@ -29,10 +25,10 @@ std::vector<StorageId> StoragesOfOptimizer(const OperatorGraph& step,
                          before[i]->target == after[i]->target &&
                          before[i]->inputs.size() == after[i]->inputs.size();
     if (!is_same) {
-      throw Error(ErrorCode::kInternal,
-                  fmt::format("operator {} of the optimizer, {}, is another "
-                              "one after the step was lowered",
-                              i, before[i]->target));
+      throw InternalFailure(
+          "operator {} of the optimizer, {}, is another one after the step was "
+          "lowered",
+          i, before[i]->target);
     }
     for (std::size_t k = 0; k < before[i]->inputs.size(); ++k) {
       storages[IndexOf(step.value(before[i]->inputs[k]).storage)] =

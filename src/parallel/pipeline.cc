@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "src/graph/collective.h"
-#include "src/graph/live_bytes.h"
+#include "src/graph/storage_bytes.h"
 #include "src/parallel/combined.h"
 #include "src/parallel/pipeline_cut.h"
 #include "src/parallel/pipeline_lives.h"

@@ -339,10 +339,10 @@ std::string OpenDimensions(const std::vector<Draft>& drafts) {
   for (const Draft& draft : drafts) {
     if (!draft.has_rank) {
       const bool is_open = !draft.spec->dtype && draft.dtype == DType::kF32;
-      open.push_back(fmt::format("'{}' has no shape (use --input {}={}[…]{})",
-                                 draft.spec->name, draft.spec->name,
-                                 DTypeName(draft.dtype),
-                                 is_open ? ", i64[…] of whole numbers" : ""));
+      open.push_back(fmt::format(
+          "'{}' has no shape (use --input {}={}[…]{})", draft.spec->name,
+          draft.spec->name, DTypeName(draft.dtype),
+          is_open ? ", or i64[…] for whole numbers" : ""));
     }
     for (std::size_t i = 0; i < draft.dims.size(); ++i) {
       const InputDim& dim = draft.dims[i];

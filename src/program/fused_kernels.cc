@@ -213,8 +213,9 @@ void FusedKernelScope::Add(const std::string& name) {
 
 void FusedKernelScope::RequireNarrowFits(const TrainingLoop& loop) const {
   if (std::popcount(chosen_ & kAnyNarrow) > 1) {
-    throw InvalidArgument("kernels '{}': expected one recipe of float8",
-                          loop.kernels);
+    throw InvalidArgument(
+        "kernels '{}': expected one recipe for linear layers in 8 or 4 bits",
+        loop.kernels);
   }
   if (loop.lora == LoraSpec{} && loop.quantize == QuantizeSpec{}) return;
   throw InvalidArgument(

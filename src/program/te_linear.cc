@@ -22,10 +22,10 @@ struct TeRecipeRow {
   const char* name;
   const char* values;     ///< Format of inputs and weights.
   const char* gradients;  ///< Of gradients of results.
-  std::int64_t columns;   ///< Columns must be a multiple of it.
-  std::int64_t rows;      ///< So must rows of inputs.
+  std::int64_t columns;   ///< Sizes of weights are multiples of it.
+  std::int64_t rows;      ///< Rows of inputs are multiples of it.
   bool reads_twice;       ///< Finds the largest value before it casts.
-  bool sums_bias;         ///< The cast sums the gradient of a bias up.
+  bool sums_bias;         ///< The cast sums up the gradient of a bias.
 };
 
 /// In the order of TeRecipe. Format.HYBRID of scales per tensor: gradients have
@@ -60,7 +60,7 @@ c10::IValue OrNone(const at::Tensor& x) {
 struct TeUse {
   bool by_rows = true;
   bool by_columns = true;
-  bool sums = false;  ///< Up the rows, in the same kernel.
+  bool sums = false;  ///< Sums up the rows in the same kernel.
 };
 
 /// Quantizer::quantize: one kernel, behind those that find the scale.
@@ -82,8 +82,8 @@ TeOperand Quantize(const at::Tensor& x, const char* format, bool reads_twice,
   return operand;
 }
 
-/// general_gemm of left [.., k] by rows and right [n, k] by rows. All layouts
-/// come down to this one on Hopper; Blackwell's read what lies otherwise.
+/// general_gemm of left [.., k] and right [n, k], both by rows. Hopper needs
+/// this layout for all products; Blackwell also reads others.
 at::Tensor Multiply(const at::Tensor& left, const at::Tensor& left_scale,
                     const at::Tensor& right, const at::Tensor& right_scale,
                     const at::Tensor& bias, at::ScalarType type) {
@@ -177,10 +177,11 @@ at::Tensor TeLinear(const at::Tensor& input, const at::Tensor& weight,
     throw InvalidArgument("kernels '{}': {} tokens are no multiple of {}",
                           row.name, rows, row.rows);
   }
-  // quantize_impl in csrc/quantizer.cpp: random Hadamard transforms.
+  // Its random Hadamard transforms take nothing else (quantize_impl in
+  // csrc/quantizer.cpp).
   if (recipe == TeRecipe::kNvfp4 && input.scalar_type() != at::kBFloat16) {
-    throw InvalidArgument("kernels '{}' turn bf16, found {}", row.name,
-                          c10::toString(input.scalar_type()));
+    throw InvalidArgument("kernels '{}': the input is {}, expected BFloat16",
+                          row.name, c10::toString(input.scalar_type()));
   }
   return TeFunction::apply(
       input, weight, bias.defined() ? std::optional(bias) : std::nullopt,

@@ -720,6 +720,22 @@ class Tracer {
   Trace Finish(const std::vector<at::Tensor>& outputs) {
     std::vector<TraceOutput> results =
         outputs.empty() ? std::move(results_) : MarkOutputs(outputs);
+    std::vector<std::string> warnings = WarningsOfRun();
+    OperatorGraph graph = Rewritten(WithFurtherBatches(recorder_.Finish()));
+    std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
+    if (!host.empty()) warnings.push_back(std::move(host));
+    for (std::string& warning : GradModeWarnings(graph)) {
+      warnings.push_back(std::move(warning));
+    }
+    return {.graph = std::move(graph),
+            .inputs = inputs_,
+            .outputs = std::move(results),
+            .warnings = std::move(warnings),
+            .loss = std::move(loss_)};
+  }
+
+  /// Of the program, and of what the recorder has seen.
+  std::vector<std::string> WarningsOfRun() {
     std::vector<std::string> warnings = program_.warnings(options_.run.mode);
     std::string lengths = LengthsOfTheExample(inputs_);
     if (!lengths.empty()) warnings.push_back(std::move(lengths));
@@ -754,7 +770,12 @@ class Tracer {
       warnings.push_back(WhyNothingIsTrained(TrainableTensors().size()));
     }
     if (paged_bytes_ > 0) warnings.push_back(PagedWarning(paged_bytes_));
-    OperatorGraph graph = WithFurtherBatches(recorder_.Finish());
+    return warnings;
+  }
+
+  /// The recorded step as the plan, the offloading and the runtime of the
+  /// options change it.
+  OperatorGraph Rewritten(OperatorGraph graph) {
     if (trains() && recomputes()) {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
     }
@@ -768,21 +789,13 @@ class Tracer {
       graph = parallel::OffloadActivations(graph);
     }
     if (!IsCompiled()) {
-      graph = runtime::Lower(graph, LoweredFor(), options_.run.torch);
+      graph = runtime::Lower(graph, SpecOfSession(), options_.run.torch);
     }
-    std::string host = HostWarning(HeldByHost(graph), SentToHost(graph));
-    if (!host.empty()) warnings.push_back(std::move(host));
-    for (std::string& warning : GradModeWarnings(graph)) {
-      warnings.push_back(std::move(warning));
-    }
-    return {.graph = std::move(graph),
-            .inputs = inputs_,
-            .outputs = std::move(results),
-            .warnings = std::move(warnings),
-            .loss = std::move(loss_)};
+    return graph;
   }
 
-  /// Hooks of DDP run outside of it; those of FSDP break the graph.
+  /// Before Parallelize: hooks of DDP run outside of what is compiled, those of
+  /// FSDP break the graph.
   OperatorGraph Compiled(const OperatorGraph& step) {
     const ParallelSpec& plan = options_.loop.parallel;
     RuntimeSpec spec = options_.run.runtime;
@@ -800,8 +813,9 @@ class Tracer {
     return compiled;
   }
 
-  /// What an export makes of the sizes of another file is not known.
-  RuntimeSpec LoweredFor() const {
+  /// The runtime with what an ONNX file itself tells it of sizes. An export of
+  /// another file may name them.
+  RuntimeSpec SpecOfSession() const {
     RuntimeSpec spec = options_.run.runtime;
     if (spec.runtime == Runtime::kOnnxRuntime && program_.format() == "onnx") {
       spec.overrides = spec.overrides || FixesSizes(program_.inputs());

@@ -374,9 +374,9 @@ TEST(SimulateMemory, DoubtsAGuessedEnvironmentMore) {
   const MemoryBreakdown named = SimulateMemory(graph, options);
   options.guessed_environment = true;
   const MemoryBreakdown guessed = SimulateMemory(graph, options);
-  const auto moving = static_cast<double>(
-      named.reserved_peak - named.AtPeak(TensorRole::kParameter) -
-      named.AtPeak(TensorRole::kBuffer));
+  const auto moving = static_cast<double>(named.reserved_peak -
+                                          named.AtPeak(TensorRole::kParameter) -
+                                          named.AtPeak(TensorRole::kBuffer));
   EXPECT_EQ(guessed.total, named.total);
   EXPECT_NEAR(static_cast<double>(guessed.total_high - named.total_high),
               0.13 * moving + 70 * kMiB, 1);

@@ -7,11 +7,10 @@
 #include <string>
 
 #include "foretell/graph_io.h"
+#include "src/core/units.h"
 
 namespace foretell::memory {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 /// A quantization by rows and by columns in `format`, and a product.
 OperatorGraph Quantized(const std::string& format) {

@@ -157,7 +157,7 @@ TEST(TeLinear, RefusesRowsAndTypesThatItsKernelsRefuse) {
   EXPECT_THAT(message({.kernels = "te-mxfp8", .rows = 48}),
               HasSubstr("48 tokens are no multiple of 32"));
   EXPECT_THAT(message({.kernels = "te-nvfp4", .precision = Precision::kFp32}),
-              HasSubstr("turn bf16"));
+              HasSubstr("the input is Float, expected BFloat16"));
   EXPECT_THROW(TraceLayers({"te-fp8,te-mxfp8"}), Error);
   EXPECT_THROW(TraceLayers({"te-fp8,float8"}), Error);
 }

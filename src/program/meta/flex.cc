@@ -12,9 +12,8 @@ constexpr const char* kFlexSchemas[] = {
     "(Tensor, Tensor, Tensor)",
     "flex_attention_delta(Tensor grad, Tensor out) -> Tensor",
     "flex_attention_backward(Tensor grad, Tensor query, Tensor key, Tensor "
-    "value, Tensor logsumexp, Tensor delta, bool is_causal) -> (Tensor, "
-    "Tensor, "
-    "Tensor)",
+    "value, Tensor logsumexp, Tensor delta, bool is_causal) -> "
+    "(Tensor, Tensor, Tensor)",
 };
 
 TensorSpec RowFloats(const at::Tensor& tensor) {

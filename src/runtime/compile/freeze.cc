@@ -1,7 +1,7 @@
 #include "src/runtime/compile/freeze.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -17,8 +17,6 @@
 
 namespace foretell::runtime {
 namespace {
-
-constexpr std::size_t kWeight = 1, kBias = 2;
 
 class Freezer {
  public:

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <tuple>
 
-#include "src/graph/convolution.h"
 #include "src/graph/index_of.h"
+#include "src/graph/strides.h"
 
 // torch/_inductor/fx_passes of PyTorch 2.13:
 //
@@ -24,7 +22,6 @@
 namespace foretell::runtime {
 namespace {
 
-constexpr std::size_t kWeight = 1, kBias = 2;
 constexpr auto kScaling =
     std::to_array<OpKind>({OpKind::kMultiply, OpKind::kDivide});
 constexpr auto kShifting =
@@ -69,11 +66,15 @@ class ProductFreezer {
   DType TypeOf(ValueId id) const { return graph_.value(id).type.dtype; }
   const Shape& ShapeOf(ValueId id) const { return graph_.value(id).type.shape; }
 
-  bool IsFoldable(const Node& node) const {
-    return node.kind == OpKind::kConvolution && node.inputs.size() > kWeight &&
-           !IsConstant(node.inputs[0]) &&
+  /// All operands but the first are constants.
+  bool HasConstantWeights(const Node& node) const {
+    return node.inputs.size() > kWeight && !IsConstant(node.inputs[0]) &&
            std::all_of(node.inputs.begin() + kWeight, node.inputs.end(),
-                       [this](ValueId id) { return IsConstant(id); }) &&
+                       [this](ValueId id) { return IsConstant(id); });
+  }
+
+  bool IsFoldable(const Node& node) const {
+    return node.kind == OpKind::kConvolution && HasConstantWeights(node) &&
            readers_[IndexOf(node.inputs[kWeight])].size() == 1;
   }
 
@@ -106,22 +107,22 @@ class ProductFreezer {
         node.outputs.size() != 1 || ShapeOf(node.outputs[0]) != ShapeOf(last)) {
       return false;
     }
-    const ValueId other = node.inputs[node.inputs[0] == last ? 1 : 0];
-    // A constant less, or divided by, the result is none of its weights.
+    // A constant minus the result, or divided by it, does not fold.
     const bool is_first = node.inputs[0] == last;
+    const ValueId other = node.inputs[is_first ? 1 : 0];
     const bool commutes =
         node.kind == OpKind::kAdd || node.kind == OpKind::kMultiply;
     return (is_first || commutes) && IsConstant(other) &&
            IsFloatingPoint(TypeOf(other)) &&
-           IsByChannel(ShapeOf(other),
+           IsByChannel(graph_.value(other).type,
                        ShapeOf(convolution.inputs[kWeight]).front());
   }
 
   /// One element, or one for each channel: of the second dimension of images,
   /// or as batch norms hold them.
-  static bool IsByChannel(const Shape& shape, std::int64_t channels) {
-    std::int64_t elements = 1;
-    for (const std::int64_t extent : shape) elements *= extent;
+  static bool IsByChannel(const TensorType& type, std::int64_t channels) {
+    const Shape& shape = type.shape;
+    const std::int64_t elements = type.NumElements();
     if (elements == 1) return true;
     return elements == channels &&
            (shape.size() == 1 || shape.front() == channels ||
@@ -129,14 +130,11 @@ class ProductFreezer {
   }
 
   bool IsMergeable(const Node& node) const {
-    return node.target == "linear" && node.inputs.size() > kWeight &&
-           !IsConstant(node.inputs[0]) &&
-           std::all_of(node.inputs.begin() + kWeight, node.inputs.end(),
-                       [this](ValueId id) { return IsConstant(id); });
+    return node.target == "linear" && HasConstantWeights(node);
   }
 
-  /// Equal of layers with one operand, of as many features: casts of a tensor
-  /// to one type are one (fx_graph_cse).
+  /// Equal for layers that read the same operand: casts of a tensor to one
+  /// type are the same (fx_graph_cse).
   Key KeyOf(const Node& node) const {
     ValueId operand = node.inputs[0];
     const NodeId producer = graph_.value(operand).producer;

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <vector>
 
 #include "foretell/graph.h"
 
 namespace foretell::runtime {
+
+/// Operands of convolutions and linear layers.
+inline constexpr std::size_t kWeight = 1, kBias = 2;
 
 /// What freezing computes into the weight and the bias of a convolution.
 struct FoldedChain {

@@ -4,17 +4,22 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 #include "src/core/failure.h"
 #include "src/graph/block_paths.h"
 #include "src/graph/index_of.h"
 
 // Autograd runs the backward pass in the reverse order of the forward pass, so
-// one region after the other. A node of the backward pass is of the latest
-// region, none later than that of the node before, that has all tensors of the
-// forward pass that the node reads, or of the one that made the result that the
-// node reads (derivatives.yaml has which do). One that reads gradients alone is
-// of the region of the node before it.
+// regions follow each other from the last to the first. The region of a node of
+// the backward pass is never later than that of the node before it. It is
+//
+//   that of its forward operator   if it reads that operator's result
+//                                  (derivatives.yaml)
+//   that of the node before it     if it reads gradients alone
+//   the latest that made or read   otherwise
+//   all tensors of the forward
+//   pass that the node reads
 
 namespace foretell::runtime {
 namespace {
@@ -116,9 +121,9 @@ class RegionFinder {
 
   const OperatorGraph& graph_;
   std::vector<bool> breaks_after_;  ///< By node.
-  std::vector<int> region_of_;
-  std::vector<Regions> touching_;  ///< By storage: in the forward pass.
-  int last_ = 0;                   ///< The newest region.
+  std::vector<int> region_of_;      ///< By node.
+  std::vector<Regions> touching_;   ///< By storage: in the forward pass.
+  int last_ = 0;                    ///< The newest region.
 };
 
 }  // namespace

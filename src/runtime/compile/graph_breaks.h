@@ -12,8 +12,8 @@ namespace foretell::runtime {
 ///
 /// The graph breaks after each run of operators in one of the modules `breaks`,
 /// paths from the network's root with "*" for any one name. Throws
-/// Error(kInvalidArgument) for a path of which the forward pass runs nothing and
-/// for accumulated batches.
+/// Error(kInvalidArgument) for a path of which the forward pass runs nothing
+/// and for accumulated batches.
 std::vector<int> FindRegions(const OperatorGraph& graph,
                              const std::vector<std::string>& breaks);
 

@@ -146,7 +146,8 @@ class RegionJoiner {
     }
   }
 
-  /// By the names of the step, of which others may have been made by now.
+  /// By their names in the step; again before each pass, because other regions
+  /// have made more of them by then.
   void FindSources(Part& part) {
     for (ValueId id = 0; id < std::ssize(part.graph.values()); ++id) {
       const Value& value = part.graph.value(id);
@@ -231,11 +232,12 @@ class RegionJoiner {
       }
     };
     std::ranges::for_each(node.inputs, read);
-    for (const Node& call : node.calls)
+    for (const Node& call : node.calls) {
       std::ranges::for_each(call.inputs, read);
+    }
   }
 
-  /// What a region keeps of those before it.
+  /// Marks what the backward pass of a region reads of earlier regions.
   void KeepForBackward(const Value& value, Phase phase) {
     if (phase == Phase::kBackward && value.producer != kNone &&
         value.producer <= forward_end_ &&

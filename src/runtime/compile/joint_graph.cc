@@ -32,8 +32,8 @@ constexpr auto kRecomputableTargets =
 constexpr auto kNothingTargets =
     std::to_array<std::string_view>({"to", "contiguous"});
 
-/// Of the backward pass that begins with the loss's gradient; the end of
-/// another.
+/// First node of a backward pass that begins with the gradient of the loss;
+/// nodes().end() if it begins with those that another region made.
 auto FirstOfLoss(const OperatorGraph& graph) {
   return BeginsWithGradients(graph)
              ? graph.nodes().end()

@@ -18,8 +18,8 @@
 // Both shapes must be known: sizes as numbers, the first one also by name. So
 // the norm after an attention stays unless the batch is fixed: the CUDA
 // provider of 1.31 leaves all nine of a DistilBERT with a named batch. The
-// optimizer of "transformers" infers symbols itself. What is one node in the
-// file has one scope.
+// optimizer of "transformers" infers symbols itself. A sum and a norm of one
+// scope are one node in the file already, and stay so.
 
 namespace foretell::runtime::ort {
 namespace {

@@ -10,4 +10,7 @@ namespace foretell {
 /// rounding.
 std::int64_t PeakOfLiveBytes(const OperatorGraph& graph);
 
+/// Bytes of all storages of `role`, whether or not they live at once.
+std::int64_t BytesOfRole(const OperatorGraph& graph, TensorRole role);
+
 }  // namespace foretell

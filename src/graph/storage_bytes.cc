@@ -1,4 +1,4 @@
-#include "src/graph/live_bytes.h"
+#include "src/graph/storage_bytes.h"
 
 #include <algorithm>
 
@@ -13,6 +13,14 @@ std::int64_t PeakOfLiveBytes(const OperatorGraph& graph) {
     peak = std::max(peak, live);
   }
   return peak;
+}
+
+std::int64_t BytesOfRole(const OperatorGraph& graph, TensorRole role) {
+  std::int64_t bytes = 0;
+  for (const Storage& storage : graph.storages()) {
+    if (storage.role == role) bytes += storage.bytes;
+  }
+  return bytes;
 }
 
 }  // namespace foretell
