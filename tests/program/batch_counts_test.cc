@@ -15,14 +15,13 @@ namespace {
 
 using program_test::FakeProgram;
 using program_test::Forward;
-using program_test::Network;
 using program_test::Tensors;
 using program_test::Weights;
 
 const BoundInput kImage{"x", {DType::kF32, {4, 8, 6}}};
 
 /// A norm that runs `times` times and whose own code counts, or not.
-Network Norm(int times, bool counts, std::string count_name) {
+program_test::Network Norm(int times, bool counts, std::string count_name) {
   return [=](Weights& weights) -> Forward {
     const at::Tensor scale = weights.Ones("bn.weight", 8);
     const at::Tensor mean = weights.Buffer("bn.running_mean", at::zeros({8}));
@@ -42,7 +41,7 @@ Network Norm(int times, bool counts, std::string count_name) {
 }
 
 /// Of additions in the forward pass.
-std::ptrdiff_t Additions(const Network& network, Mode mode) {
+std::ptrdiff_t Additions(const program_test::Network& network, Mode mode) {
   const OperatorGraph graph =
       TraceProgram(FakeProgram("net", {kImage}, network), {kImage},
                    {.run = {.mode = mode}})
