@@ -24,11 +24,11 @@ constexpr char kSimulated[] =
     "pmgns learned from simulated labels of foretell analytic";
 
 constexpr char kPmgnsPass[] =
-    R"(graph "g" mode=inference precision=fp32 batch=64
-%x = input f32[64,3,224,224]
-%a = conv2d(%x, weight f32[64,3,7,7]) {stride=[2,2], padding=[3,3]} : f32[64,64,112,112]
-%b = relu(%a) : f32[64,64,112,112]
-%c = conv2d(%b, weight f32[64,64,3,3]) {stride=[1,1], padding=[1,1]} : f32[64,64,112,112]
+    R"(graph "g" mode=inference precision=fp32 batch=8
+%x = input f32[8,3,224,224]
+%a = conv2d(%x, weight f32[64,3,7,7]) {stride=[2,2], padding=[3,3]} : f32[8,64,112,112]
+%b = relu(%a) : f32[8,64,112,112]
+%c = conv2d(%b, weight f32[64,64,3,3]) {stride=[1,1], padding=[1,1]} : f32[8,64,112,112]
 output %c
 )";
 
@@ -172,7 +172,7 @@ Prediction Improved(const Checkpoint& checkpoint) {
   // The context of the network's labels, so that none has to be exchanged.
   const Predictor analytic = Predictor::Analytic(
       device, {},
-      {.context = DeviceCatalog::BuiltIn().FindContext("cuda13-lazy")});
+      {.context = DeviceCatalog::BuiltIn().FindContext("cuda13")});
   Prediction prediction = analytic.Predict(graph);
   const MemoryOptions options = {.device = device,
                                  .context = analytic.context()};
