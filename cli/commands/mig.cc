@@ -88,8 +88,7 @@ void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
   CLI::App* command = mig.add_subcommand(
       "layouts", "List the ways to divide a device: the maximal ones, or all");
   options->device.AddTo(*command);
-  CLI::Option* count =
-      command->add_flag("--count", options->count, "Print only their number");
+  command->add_flag("--count", options->count, "Print only their number");
   command->add_flag("--all", options->all, "Include layouts with free slots");
   AddList(*command, "--with", options->with,
           "Only layouts with these profiles: 3g.20gb,1g.5gb; name a profile "
@@ -98,10 +97,8 @@ void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
                     "Leave out the 1g profile with double memory");
   command->add_flag("--media-extensions", options->layout.media_extensions,
                     "Use +me profiles, too");
-  command
-      ->add_flag("--json", options->json,
-                 "JSON document on stdout; with --count")
-      ->needs(count);
+  command->add_flag("--json", options->json,
+                    "JSON document on stdout; with --count");
   command->callback([options, &exit_code] {
     options->layout.double_memory = !options->without_double_memory;
     PrintLayouts(*options, options->device.Find());

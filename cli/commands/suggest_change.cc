@@ -58,8 +58,10 @@ bool IsWorthwhile(const ReportSuggestion& suggestion, const Report& report) {
   const double kept = 1 - kLeastSaved;
   const bool saves =
       suggestion.at_most_mib < kept * now[Target::kMemory].interval.hi;
-  if (OutcomeOf(report.recommendation.whole_device) != Outcome::kFits) {
-    return saves;
+  const mig::Verdict& device = report.recommendation.whole_device;
+  if (OutcomeOf(device) != Outcome::kFits) return saves;
+  if (suggestion.at_most_mib > static_cast<double>(device.usable_mib)) {
+    return false;
   }
   const double latency_ms = now[Target::kLatency].value;
   return saves ? suggestion.latency_ms <= latency_ms

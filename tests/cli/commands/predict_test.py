@@ -235,6 +235,10 @@ class Predict(unittest.TestCase):
         (large,) = predict_json("zoo:resnet18", "--batch", "256", "--mode",
                                 "training")["results"]
         self.assertIn("--autocast", large["verdict"]["suggestion"]["flags"])
+        # Weights in FP32 and their casts do not fit where the weights alone do.
+        (full,) = predict_json("meta-llama/Llama-3.1-8B", "--batch", "1",
+                               "--device", "a100-40gb")["results"]
+        self.assertIsNone(full["verdict"]["suggestion"])
 
     def test_words_of_other_tools_are_understood(self):
         (theirs,), (ours,) = (

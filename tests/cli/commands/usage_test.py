@@ -241,7 +241,7 @@ class Usage(unittest.TestCase):
     def test_names_of_other_places_are_told_where_to_go(self):
         for name, step in (
                 ("bert-base-uncased", "; zoo:bert_base is a stock network"),
-                ("meta-llama/Llama-3-8B", "; zoo:llama3_8b is a stock network"),
+                ("some/llama3-8b", "; zoo:llama3_8b is a stock network"),
                 ("some/net", "hf download some/net config.json"),
                 ("https://a.b/net.onnx", "; URLs are not fetched: download the file"),
                 ("net.py:Net", "opened in Python: foretell.predict('net.py:Net'")):

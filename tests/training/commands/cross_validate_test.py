@@ -49,7 +49,8 @@ class CrossValidate(TrainingTest):
         result = run("cross-validate", "--dataset", self.dataset, "--folds",
                      "family", "--k", "3", "--out", self.folder / "v")
         self.assertEqual(result.returncode, USAGE)
-        self.assertIn("3 folds by family", result.stderr)
+        self.assertIn("folds by family: samples have 1 group, expected at least 2",
+                      result.stderr)
 
 
 if __name__ == "__main__":
