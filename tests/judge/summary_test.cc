@@ -87,6 +87,7 @@ TEST(Summary, SaysWhetherTheEnvironmentWouldNarrowMemory) {
 
 TEST(Summary, BeginsWithTheVerdictInGib) {
   Report report = ReportOf(SmallGraph());
+  report.prediction.has_guessed_context = false;
   report.recommendation.whole_device =
       VerdictOf(9.5 * kMibPerGib, 11.25 * kMibPerGib, 0, 40 * 1024);
   report.recommendation.profile = "3g.20gb";
