@@ -47,6 +47,12 @@ import finetuning_tables
 import foretell
 import published
 
+# torchtitan b5bcd76c: every second product and all attention kept (llama3_8b.toml,
+# parallelize_llama.py), fused AdamW, and logits that are dropped before the backward pass
+# (train.py). The card is a kind of H100 of 96 GB that no catalogue has.
+TORCHTITAN = ("--mode", "training", "--precision", "bf16", "--fused", "on",
+              "--loss-in-function", "--recompute", "auto,save=mm/2|sdpa", "--torch", "2.6",
+              "--device", "h100-nvl-94gb")
 ALLOCATED, RESERVED, PROCESS, STEP = "allocated", "reserved", "process", "step"
 # A network of a few kilobytes, to learn whether the program knows a flag.
 TINY = ("zoo:llama3_2_1b?depth=1&width=128&heads=4&kv_heads=4&inner=128"
@@ -390,14 +396,27 @@ def run_of(row, program):
 
 
 def pretraining_run(row):
-    """The Run of a row of train_llm_multi_gpu: none has a command yet."""
-    reasons = {"torch.compile": row["compile"] != "0",
+    """The Run of a row of train_llm_multi_gpu."""
+    truth = {}
+    if row["peak_reserved_gib"]:
+        truth[RESERVED] = float(row["peak_reserved_gib"]) * 1024
+    run = Run(row["origin"], row["model"], "full", int(row["gpus"]), "ok", truth,
+              {"rank": 0, "targets": (), "optimizer": "adamw",
+               "batch": int(row["micro_batch"] or 0), "tokens": int(row["seq_len"] or 0),
+               "attention": "sdpa", "kernels": "", "is_dora": False, "double": False,
+               "checkpointing": True, "device": "", "half": "bf16",
+               "network": finetuning_networks.network(row["model"], row["origin"])})
+    reasons = {"not torchtitan's": row["origin"] != "torchtitan",
+               "torch.compile of blocks alone": row["compile"] != "0",
                f"precision {row['precision'].split()[0]}": row["precision"] != "bf16",
                "pipeline or context parallelism": {row["pp"], row["cp"]} - {"", "1"},
-               "checkpointing of chosen operators": "selective" in row["checkpointing"]}
-    reason = next((why for why, holds in reasons.items() if holds), "not mapped")
-    return Run(row["origin"], row["model"], "full", int(row["gpus"]), "ok", {}, {},
-               reason=reason)
+               f"checkpointing {row['checkpointing']}": row["checkpointing"] != "selective"}
+    run.reason = next((why for why, holds in reasons.items() if holds), "")
+    if not run.reason:
+        run.words = ("predict", "zoo:" + run.facts["network"],
+                     *TORCHTITAN, "--batch", row["micro_batch"], "--seq-len", row["seq_len"],
+                     "--parallel", f"fsdp:{row['fsdp']},fp32-shards,reduce=fp32", "--json")
+    return run
 
 
 def runs(path, program):
