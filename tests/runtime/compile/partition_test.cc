@@ -24,17 +24,17 @@
 namespace foretell::runtime {
 namespace {
 
-/// x·w, two operators element by element, a product: the second of the two is
-/// in memory anyway, because the product's backward pass reads it, and the
-/// first is computed again from x·w.
+/// Two blocks: x·w and two operators element by element, and a product. The
+/// second of the two is in memory anyway, because the product's backward pass
+/// reads it, and the first is computed again from x·w.
 constexpr char kChain[] = R"(graph "chain" mode=training
 %x = input f32[64,64]
 %w = parameter f32[64,64]
 %v = parameter f32[64,64]
-%a = mm(%x, %w) : f32[64,64]
-%b = sin(%a) : f32[64,64]
-%c = exp(%b) : f32[64,64]
-%d = mm(%c, %v) : f32[64,64]
+%a = mm(%x, %w) : f32[64,64] @ "blocks.0.first"
+%b = sin(%a) : f32[64,64] @ "blocks.0"
+%c = exp(%b) : f32[64,64] @ "blocks.0"
+%d = mm(%c, %v) : f32[64,64] @ "blocks.1"
 %e = sum(%d) : f32[]
 phase backward
 %ge = ones_like(%e) : f32[] backward_temporary
@@ -212,32 +212,8 @@ output %y
   EXPECT_EQ(MakeJointGraph(step).nodes.size(), 3U);
 }
 
-/// kChain with two blocks, of which the second is the last product.
-OperatorGraph Blocks() {
-  return ParseGraph(R"(graph "blocks" mode=training
-%x = input f32[64,64]
-%w = parameter f32[64,64]
-%v = parameter f32[64,64]
-%a = mm(%x, %w) : f32[64,64] @ "blocks.0.first"
-%b = sin(%a) : f32[64,64] @ "blocks.0"
-%c = exp(%b) : f32[64,64] @ "blocks.0"
-%d = mm(%c, %v) : f32[64,64] @ "blocks.1"
-%e = sum(%d) : f32[]
-phase backward
-%ge = ones_like(%e) : f32[] backward_temporary
-%gd = expand(%ge) {size=[64, 64]} : f32[64,64] strides=[0, 0] alias %ge
-%gc = mm(%gd, %v) : f32[64,64] backward_temporary
-%gv = mm(%c, %gd) : f32[64,64] gradient
-%gb = mul(%gc, %c) : f32[64,64] backward_temporary
-%cos = cos(%a) : f32[64,64] backward_temporary
-%ga = mul(%gb, %cos) : f32[64,64] backward_temporary
-%gw = mm(%x, %ga) : f32[64,64] gradient
-output %e
-)");
-}
-
 std::vector<std::string> KeptBy(const std::string& checkpoint) {
-  const OperatorGraph step = Blocks();
+  const OperatorGraph step = ParseGraph(kChain);
   const RecomputeSpec spec = ParseRecompute(checkpoint);
   JointGraph joint = MakeJointGraph(step);
   SetKeepPolicies(FindBlockRuns(step, spec, BlocksOf(spec, 0)), joint);
@@ -245,7 +221,7 @@ std::vector<std::string> KeptBy(const std::string& checkpoint) {
 }
 
 TEST(Checkpoints, KeepWhatOneBlockHandsToTheNext) {
-  EXPECT_EQ(Kept(Blocks()), (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(Kept(ParseGraph(kChain)), (std::vector<std::string>{"a", "c"}));
   EXPECT_EQ(KeptBy("blocks.*"), std::vector<std::string>{"c"});
 }
 
@@ -261,7 +237,7 @@ TEST(Checkpoints, KeepTheOperatorsOfSave) {
 }
 
 TEST(Checkpoints, RunProductsInTheBackwardPass) {
-  const OperatorGraph step = Blocks();
+  const OperatorGraph step = ParseGraph(kChain);
   const RecomputeSpec spec = ParseRecompute("blocks.*");
   const BlockRuns runs = FindBlockRuns(step, spec, BlocksOf(spec, 0));
   const OperatorGraph graph = Partition(step, &runs);
