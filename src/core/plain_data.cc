@@ -10,16 +10,16 @@ namespace {
 
 using Kind = PlainValue::Kind;
 
-PlainId AddJson(const nlohmann::json& json, PlainData& data) {
+PlainId AddJson(const nlohmann::json& source, PlainData& data) {
   PlainValue value;
-  if (json.is_number_integer()) {
-    value = {.kind = Kind::kInt, .number = json.get<std::int64_t>()};
-  } else if (json.is_string()) {
-    value = {.kind = Kind::kText, .text = json.get_ref<const std::string&>()};
-  } else if (json.is_structured()) {
-    value.kind = json.is_array() ? Kind::kList : Kind::kDict;
-    for (auto item = json.begin(); item != json.end(); ++item) {
-      if (json.is_object()) {
+  if (source.is_number_integer()) {
+    value = {.kind = Kind::kInt, .number = source.get<std::int64_t>()};
+  } else if (source.is_string()) {
+    value = {.kind = Kind::kText, .text = source.get_ref<const std::string&>()};
+  } else if (source.is_structured()) {
+    value.kind = source.is_array() ? Kind::kList : Kind::kDict;
+    for (auto item = source.begin(); item != source.end(); ++item) {
+      if (source.is_object()) {
         value.items.push_back(static_cast<PlainId>(data.values.size()));
         data.values.push_back({.kind = Kind::kText, .text = item.key()});
       }

@@ -50,12 +50,12 @@ constexpr std::array<Reduction, 10> kReductions = {{
 }};
 
 std::int64_t AccumulatorBytes(Accumulator accumulator, DType dtype) {
-  constexpr std::int64_t kFloatBytes = 4;
+  constexpr std::int64_t kLeastBytes = 4;
   constexpr std::int64_t kMomentsBytes = 16;
   if (accumulator == Accumulator::kMoments) return kMomentsBytes;
   const std::int64_t width = ByteWidth(dtype);
   return accumulator == Accumulator::kOperands ? width
-                                               : std::max(width, kFloatBytes);
+                                               : std::max(width, kLeastBytes);
 }
 
 /// The most outputs, up to four, that all extents and strides divide.

@@ -180,9 +180,8 @@ class YamlParser {
   void Open(json container, const yaml_char_t* anchor) {
     RefuseAsKey();
     Count(1, 1);
-    OpenNode open = {.anchor = TextOf(anchor)};
-    open.node = {.value = std::move(container), .levels = 1};
-    open_.push_back(std::move(open));
+    open_.push_back({.node = {.value = std::move(container), .levels = 1},
+                     .anchor = TextOf(anchor)});
   }
 
   void Close() {
