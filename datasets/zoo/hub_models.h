@@ -10,7 +10,7 @@ namespace foretell::zoo {
 
 /// `name` if it is one of HubNames (foretell/zoo.h); else the one that has the
 /// same name from another owner, of which it is a copy: a gated or a quantized
-/// model, "unsloth/Llama-3.2-1B-bnb-4bit". Empty if there is none.
+/// model, "unsloth/Llama-3.2-1B-bnb-4bit". Empty for other names.
 std::optional<std::string> KnownHubName(std::string_view name);
 
 /// The network of one of HubNames, from data/architectures; empty for any other

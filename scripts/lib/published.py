@@ -53,8 +53,8 @@ def rows(path):
 
 
 def kept(path, kind, collect):
-    """Rows of the dataclass `kind` from the table at `path`; where there is none, those
-    that `collect` returns, written there if a path is given."""
+    """Rows of the dataclass `kind` from the table at `path`. If the file does not exist,
+    those that `collect` returns, which are written there if a path is given."""
     fields = dataclasses.fields(kind)
     if path and path.exists():
         return [kind(*(field.type(row[field.name]) for field in fields))

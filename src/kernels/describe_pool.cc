@@ -29,8 +29,8 @@ bool IsAdaptive(const Node& node) {
   return node.target.find("adaptive") != std::string::npos;
 }
 
-/// The extent of a dimension counted from the last, at least 1; 1 where there
-/// is none.
+/// The extent of a dimension counted from the last, at least 1; 1 if the shape
+/// has fewer dimensions.
 std::int64_t FromLast(const Shape& shape, std::size_t back) {
   return back > shape.size()
              ? 1

@@ -509,7 +509,8 @@ class Tracer {
     return options_.run.runtime.runtime == Runtime::kCompile;
   }
 
-  /// A compiler decides by itself when a block is computed again.
+  /// Whether blocks are computed again here; torch.compile's partition does it
+  /// for a compiled step (Compiled).
   bool recomputes() const {
     return !options_.loop.recompute.empty() && !IsCompiled();
   }

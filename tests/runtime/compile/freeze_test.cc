@@ -116,7 +116,7 @@ output %y
   EXPECT_EQ(SourceBytes(frozen), 64 * 4);
 }
 
-// The program's own sum along rows is none of the channels.
+// A constant of the image's extents has more than one number per channel.
 TEST(Freeze, FoldsNoConstantOfTheWholeImage) {
   const OperatorGraph frozen = Frozen(R"(graph "image"
 %x = input f32[8,64,16,16]

@@ -131,8 +131,8 @@ output %c
   EXPECT_EQ(graph.node(2).FindAttribute(kCallAttribute), nullptr);
 }
 
-// What one region folds is none of another's tensors, and parameters that no
-// region reads are gone.
+// Each region folds its own constants, and parameters that no region reads any
+// more are gone.
 TEST(GraphBreaks, FreezeEachRegion) {
   RuntimeSpec spec{.runtime = Runtime::kCompile};
   spec.freezing = Freezing::kDiscard;
