@@ -27,6 +27,7 @@
 #include "cli/print/terminal_style.h"
 #include "foretell/advise.h"
 #include "foretell/fit.h"
+#include "src/core/failure.h"
 #include "src/core/json_text.h"
 #include "src/core/text.h"
 #include "src/judge/report_json.h"
@@ -49,6 +50,7 @@ constexpr char kFinetuneExamples[] =
     "  foretell finetune zoo:qwen2_0_5b --method full --seq-len 2048 --batch "
     "8\n"
     "  foretell finetune model.pt2 --lora r=64,targets=attn --batch 4\n"
+    "  foretell finetune sdxl_unet.pt2 + zoo:sd_vae_encoder?image_size=1024\n"
     "  foretell finetune --config qlora.yaml --device rtx-4090";
 
 struct FinetuneMethod {
@@ -173,8 +175,7 @@ std::vector<Remedy> BestSavings(const ModelOptions& model,
                                  .unchanged = asked};
   std::vector<Remedy> savings =
       Advise(request, simulator.device(), [&simulator](const StepSetup& setup) {
-        return simulator.Predict(setup, simulator.TraceStep(setup),
-                                 simulator.device());
+        return simulator.Predict(setup);
       }).remedies;
   std::erase_if(savings,
                 [](const Remedy& remedy) { return remedy.saved_mib < 1; });
@@ -225,8 +226,25 @@ nlohmann::ordered_json OutlookToJson(const FinetuneOptions& options,
   return document;
 }
 
+/// Whether an Outlook is wanted. One of a run of eight lengths would take
+/// minutes.
+bool Searches(const FinetuneOptions& options) {
+  if (options.answer_only) return false;
+  if (options.model.passes.lengths.empty()) return true;
+  PrintNote(
+      "--lengths: the largest batch and savings are searched for with one "
+      "length, --seq-len");
+  return false;
+}
+
 ExitCode RunFinetune(const FinetuneOptions& options) {
   ModelOptions model = WithMethod(options);
+  if (model.models.size() > 1) {
+    throw InvalidArgument(
+        "{}: finetune answers one step; '{}' stands between networks that one "
+        "process runs",
+        Joined(model.models, " "), kAnd);
+  }
   model.WarnOfMissingLocks();
   const Predictor predictor = options.predictor.Make(model.run);
   const DeviceSpec& device = predictor.device();
@@ -238,13 +256,14 @@ ExitCode RunFinetune(const FinetuneOptions& options) {
     std::cout << FormatReports({&report, 1}, StyleOfStdout(false))
               << std::flush;
   }
+  const bool searches = Searches(options);
   Outlook outlook;
-  if (!options.answer_only) {
+  if (searches) {
     outlook.batch = LargestFrom(
         fits ? options.batch : 1, kMostBatch,
         [&](std::int64_t batch) {
           if (batch == options.batch) return report.prediction;
-          return predictor.Predict(session.Graph({.batch = batch}));
+          return session.With({.batch = batch}).Predict(predictor);
         },
         device, options.limits);
     outlook.length =
@@ -253,11 +272,11 @@ ExitCode RunFinetune(const FinetuneOptions& options) {
   }
   if (options.json) {
     nlohmann::ordered_json document = ReportsToJson({&report, 1}, {});
-    if (!options.answer_only) {
+    if (searches) {
       document["finetune"] = OutlookToJson(options, outlook);
     }
     std::cout << DumpJson(document) << "\n";
-  } else if (!options.answer_only) {
+  } else if (searches) {
     PrintOutlook(outlook);
   }
   return fits ? kExitOk : kExitDoesNotFit;
@@ -272,6 +291,9 @@ void AddFinetune(CLI::App& app, ExitCode& exit_code) {
       "Whether a fine-tuning step fits, and what would save memory");
   command->footer(kFinetuneExamples);
   options->model.AddTo(*command, /*many=*/false);
+  constexpr int kMostWords = 64;
+  command->get_option("MODEL")->expected(1, kMostWords);
+  options->model.passes.AddTo(*command);
   command->remove_option(command->get_option("--mode"));
   options->predictor.AddTo(*command, options->model.run);
   command->remove_option(command->get_option("--method"));

@@ -47,18 +47,34 @@ std::optional<std::int64_t> StepSimulator::BatchOfPart(
       batch ? fmt::format("of {}", *batch) : "without --batch", parts);
 }
 
-Trace StepSimulator::TraceStep(const StepSetup& setup) const {
+StepChange StepSimulator::ChangeTo(const StepSetup& setup) const {
   RefuseEagerChanges(setup);
-  return session_.StepWith({.batch = BatchOfPart(setup.parts),
-                            .run = setup.run,
-                            .loop = setup.loop});
+  if (session_.plan() != nullptr && setup.loop.parallel != ParallelSpec{}) {
+    throw InvalidArgument("{}: several GPUs are for one step, not for several",
+                          program().name());
+  }
+  return {
+      .batch = BatchOfPart(setup.parts), .run = setup.run, .loop = setup.loop};
+}
+
+PredictorOptions StepSimulator::OptionsOf(const StepSetup& setup) const {
+  PredictorOptions options = options_;
+  options.allocator.expandable_segments = setup.expandable_segments;
+  return options;
+}
+
+Trace StepSimulator::TraceStep(const StepSetup& setup) const {
+  return session_.StepWith(ChangeTo(setup));
+}
+
+Prediction StepSimulator::Predict(const StepSetup& setup) const {
+  return session_.With(ChangeTo(setup)).Predict(device_, OptionsOf(setup));
 }
 
 Prediction StepSimulator::Predict(const StepSetup& setup, const Trace& trace,
                                   const DeviceSpec& device) const {
-  PredictorOptions options = options_;
-  options.allocator.expandable_segments = setup.expandable_segments;
-  return Predictor::Make(device, setup.run, options).Predict(trace.graph);
+  return Predictor::Make(device, setup.run, OptionsOf(setup))
+      .Predict(trace.graph);
 }
 
 }  // namespace foretell::cli

@@ -26,11 +26,15 @@ class StepSimulator {
   StepSetup Setup() const;
   /// Throws what TraceProgram and Predictor::Predict throw, and
   /// Error(kInvalidArgument) for a batch that cannot be divided into the parts
-  /// of `setup`, and for checkpointing, offloading or several GPUs in another
-  /// runtime than eager.
+  /// of `setup`, for checkpointing, offloading or several GPUs in another
+  /// runtime than eager, and for several GPUs if the process runs other passes.
   Trace TraceStep(const StepSetup& setup) const;
-  /// The prediction of a step on `device`. Throws as TraceStep, and what
+  /// The prediction of the changed step, and of the other passes of its
+  /// process, on the flags' device. Throws as TraceStep, and what
   /// Predictor::Make throws.
+  Prediction Predict(const StepSetup& setup) const;
+  /// The prediction of a traced step on `device`. Throws as Predictor::Predict
+  /// and Predictor::Make.
   Prediction Predict(const StepSetup& setup, const Trace& trace,
                      const DeviceSpec& device) const;
 
@@ -39,6 +43,9 @@ class StepSimulator {
   const DeviceSpec& device() const { return device_; }
 
  private:
+  /// Throws as TraceStep.
+  StepChange ChangeTo(const StepSetup& setup) const;
+  PredictorOptions OptionsOf(const StepSetup& setup) const;
   /// Size of each of `parts` equal parts of the batch; empty without a batch.
   std::optional<std::int64_t> BatchOfPart(std::int64_t parts) const;
 

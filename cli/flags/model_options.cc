@@ -255,6 +255,7 @@ ModelOptions ModelOptions::AtLength(std::int64_t length) const {
   options.dims.pop_back();
   options.seq_len = length;
   options.TakeLength();
+  options.passes.JoinNetworks(options.models);
   return options;
 }
 
@@ -282,7 +283,9 @@ StepRequest ModelOptions::ToStep(std::optional<std::int64_t> batch) const {
 
 Session ModelOptions::Open(std::optional<std::int64_t> batch) const {
   WarnOfMissingLocks();
-  return Session(OpenModel(models.front(), ToLoadOptions()), ToStep(batch));
+  const std::string& entry = models.front();
+  const Program first = OpenModel(passes.FirstOf(entry), ToLoadOptions());
+  return PassPlanner(*this, entry, first).Open(ToStep(batch));
 }
 
 void ModelOptions::WarnOfMissingLocks() const {

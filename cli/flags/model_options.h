@@ -66,7 +66,8 @@ struct ModelOptions {
   /// Run::autocast the trace runs under autocast: to BF16 if that is the
   /// precision, else to FP16.
   StepRequest ToStep(std::optional<std::int64_t> batch) const;
-  /// Opens the only one of `models`. Errors as OpenModel.
+  /// Opens the only one of `models`, with its other passes. Errors as
+  /// OpenModel.
   Session Open(std::optional<std::int64_t> batch) const;
   /// Warns on stderr which locks of a sandbox this kernel lacks.
   void WarnOfMissingLocks() const;

@@ -110,7 +110,7 @@ void PassFlags::JoinNetworks(std::vector<std::string>& models) {
         models[i] == kAnd) {
       throw InvalidArgument(
           "{}: '{}' stands between networks that one process runs, which "
-          "predict and fits answer",
+          "predict, fits and finetune answer",
           Joined(models, " "), kAnd);
     }
     groups.back().push_back(models[i]);

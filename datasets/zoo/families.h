@@ -38,6 +38,7 @@ extern const Family kClip;
 extern const Family kSam;
 extern const Family kDiffusionUNet;
 extern const Family kVaeDecoder;
+extern const Family kVaeEncoder;
 extern const Family kWhisper;
 extern const Family kDetr;
 extern const Family kFlux;

@@ -98,6 +98,10 @@ class Session {
   const Trace& Step();
   /// The trace of a step that differs, made by every call. As Step.
   Trace StepWith(const StepChange& change) const;
+  /// A session whose step differs. Other passes of its plan follow with the
+  /// run, those that train also with the loop, and all but an evaluation with
+  /// the batch; each keeps its mode.
+  Session With(const StepChange& change) const;
   /// The graph of StepWith alone.
   OperatorGraph Graph(const StepChange& change = {}) const {
     return StepWith(change).graph;

@@ -129,6 +129,7 @@ NETWORKS |= {
         ("sd_vae_decoder", 64),
     )
 }
+NETWORKS["sd_vae_encoder"] = ("diffusers", "sd_vae_encoder", (3, 512, 512))
 
 
 def sizes(text, *names):
@@ -290,12 +291,25 @@ class Decoder(torch.nn.Module):
         return self.decoder(self.post_quant_conv(latent))
 
 
+class Encoder(torch.nn.Module):
+    """The half that makes latent images."""
+
+    def __init__(self, autoencoder):
+        super().__init__()
+        self.encoder = autoencoder.encoder
+        self.quant_conv = autoencoder.quant_conv
+
+    def forward(self, picture):
+        return self.quant_conv(self.encoder(picture))
+
+
 def diffusion(name):
     import diffusers
 
     if name in UNETS:
         return diffusers.UNet2DConditionModel(**UNETS[name])
-    return Decoder(diffusers.AutoencoderKL(
+    half = Encoder if name == "sd_vae_encoder" else Decoder
+    return half(diffusers.AutoencoderKL(
         block_out_channels=[128, 256, 512, 512], layers_per_block=2,
         down_block_types=4 * ["DownEncoderBlock2D"],
         up_block_types=4 * ["UpDecoderBlock2D"]))

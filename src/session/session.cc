@@ -13,6 +13,22 @@ Program Open(const std::string& model, const LoadOptions& options) {
   return LoadModel(model, options);
 }
 
+StepRequest Changed(StepRequest request, const StepChange& change) {
+  if (change.batch) request.inputs.batch = change.batch;
+  if (change.run) request.options.run = *change.run;
+  if (change.loop) request.options.loop = *change.loop;
+  return request;
+}
+
+/// `pass` of a plan of `kind` once the session's step has changed.
+StepRequest Followed(const OtherPass& pass, RunKind kind, StepChange change) {
+  const Mode mode = pass.request.options.run.mode;
+  if (kind == RunKind::kEvaluation) change.batch.reset();
+  if (mode != Mode::kTraining) change.loop.reset();
+  if (change.run) change.run->mode = mode;
+  return Changed(pass.request, change);
+}
+
 /// Warning if no batch was chosen.
 constexpr char kBatchOfOne[] =
     "batch 1: the model does not fix its batch; choose another with --batch N";
@@ -40,10 +56,7 @@ const Trace& Session::Step() {
 }
 
 Trace Session::StepWith(const StepChange& change) const {
-  auto [inputs, options] = request_;
-  if (change.batch) inputs.batch = change.batch;
-  if (change.run) options.run = *change.run;
-  if (change.loop) options.loop = *change.loop;
+  const auto [inputs, options] = Changed(request_, change);
   Trace trace = TraceProgram(
       program_, BindInputs(program_.inputs(), inputs, program_.name()),
       options);
@@ -51,6 +64,16 @@ Trace Session::StepWith(const StepChange& change) const {
     trace.warnings.emplace_back(kBatchOfOne);
   }
   return trace;
+}
+
+Session Session::With(const StepChange& change) const {
+  Session session(program_, Changed(request_, change));
+  session.plan_ = plan_;
+  if (!plan_) return session;
+  for (OtherPass& pass : session.plan_->others) {
+    pass.request = Followed(pass, plan_->kind, change);
+  }
+  return session;
 }
 
 const Trace& Session::StepOfPass(std::size_t i) {

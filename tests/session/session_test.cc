@@ -118,5 +118,39 @@ TEST(Session, PredictsAnEvaluationBetweenItsSteps) {
                    alone[Target::kLatency].value);
 }
 
+std::int64_t BatchOfOther(RunKind kind) {
+  const foretell::Run training = {.mode = Mode::kTraining};
+  Session session(kModel, {.inputs = {.batch = 4}, .options = {training}});
+  session.RunInTurn(PlanWith(kind, {.inputs = {.batch = 4}}, {0, 1}));
+  Session larger = session.With({.batch = 16});
+  EXPECT_EQ(larger.Step().graph.info().batch, 16);
+  EXPECT_EQ(session.Step().graph.info().batch, 4);
+  return larger.StepOfPass(1).graph.info().batch;
+}
+
+TEST(Session, OtherNetworksFollowItsBatchAndAnEvaluationKeepsItsOwn) {
+  EXPECT_EQ(BatchOfOther(RunKind::kNetworks), 16);
+  EXPECT_EQ(BatchOfOther(RunKind::kEvaluation), 4);
+}
+
+TEST(Session, OtherPassesKeepTheirMode) {
+  const foretell::Run training = {.mode = Mode::kTraining};
+  Session session(kModel, {.inputs = {.batch = 4}, .options = {training}});
+  session.RunInTurn(
+      PlanWith(RunKind::kNetworks, {.inputs = {.batch = 4}}, {0, 1}));
+  Session cast =
+      session.With({.run = foretell::Run{.mode = Mode::kTraining,
+                                         .precision = Precision::kBf16},
+                    .loop = TrainingLoop{.optimizer_in_backward = true}});
+  const GraphInfo& other = cast.StepOfPass(1).graph.info();
+  EXPECT_EQ(other.mode, Mode::kInference);
+  EXPECT_EQ(other.precision, Precision::kBf16);
+  // As alone: the loop of the trained step is not the other's.
+  Session alone(kModel, {.inputs = {.batch = 4},
+                         .options = {{.precision = Precision::kBf16}}});
+  EXPECT_EQ(cast.StepOfPass(1).graph.nodes().size(),
+            alone.Step().graph.nodes().size());
+}
+
 }  // namespace
 }  // namespace foretell

@@ -70,5 +70,40 @@ class Runtime(unittest.TestCase):
         self.assertIn("would save", outcome.stdout)
 
 
+class Passes(unittest.TestCase):
+
+    def test_other_networks_are_held_and_not_trained(self):
+        words = ("finetune", "zoo:mlp", "+", "zoo:resnet18", "--method", "full",
+                 "--batch", "4", "--no-checkpointing", "--json")
+        outcome = run(*words)
+        self.assertEqual(outcome.returncode, 0)
+        both = json.loads(outcome.stdout)
+        self.assertGreaterEqual(both["finetune"]["largest_batch"], 4)
+        self.assertFalse([change for change in both["finetune"]["savings"]
+                          if "shard" in " ".join(change["names"])])
+        (alone,) = json.loads(run("finetune", "zoo:mlp", *words[4:], "--answer-only")
+                              .stdout)["results"]
+
+        (result,) = both["results"]
+        self.assertEqual(result["memory"]["optimizer_mib"],
+                         alone["memory"]["optimizer_mib"])
+        # 11,689,512 parameters of ResNet-18 in BF16.
+        self.assertAlmostEqual(result["memory"]["parameters_mib"]
+                               - alone["memory"]["parameters_mib"],
+                               11689512 * 2 / 2**20, delta=0.1)
+
+    def test_one_step_is_answered(self):
+        outcome = run("finetune", "zoo:mlp", "zoo:resnet18")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("stands between networks", outcome.stderr)
+
+    def test_lengths_are_answered_without_a_search(self):
+        outcome = run("finetune", "zoo:qwen2_0_5b?depth=1", "--lengths", "32,64",
+                      "--no-checkpointing")
+        self.assertEqual(outcome.returncode, 0)
+        self.assertIn("with one length", outcome.stderr)
+        self.assertIn("length 32", outcome.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -45,6 +45,7 @@ const std::map<std::string_view, std::string>& Small() {
       {"sam", "image_size=256"},
       {"diffusion_unet", "image_size=8"},
       {"vae_decoder", "image_size=8"},
+      {"vae_encoder", "image_size=64"},
       {"whisper", "frames=40"},
       {"detr", "height=64&width=96"},
       {"flux", "image_size=4&seq=8"},

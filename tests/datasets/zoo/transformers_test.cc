@@ -54,8 +54,8 @@ struct Row {
   std::size_t references;
 };
 
-const std::array<Row, 17>& Rows() {
-  static const std::array<Row, 17> kRows = {{
+const std::array<Row, 18>& Rows() {
+  static const std::array<Row, 18> kRows = {{
       {&zoo::kVit, "image_size=224", 9},
       {&zoo::kSwin, "image_size=56", 4},
       {&zoo::kVisformer, "image_size=32", 2},
@@ -72,6 +72,7 @@ const std::array<Row, 17>& Rows() {
       {&zoo::kSam, "image_size=256", 3},
       {&zoo::kDiffusionUNet, "image_size=8", 3},
       {&zoo::kVaeDecoder, "image_size=8", 1},
+      {&zoo::kVaeEncoder, "image_size=64", 1},
       {&zoo::kWhisper, "frames=40", 3},
   }};
   return kRows;
