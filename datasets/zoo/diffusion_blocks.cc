@@ -83,10 +83,10 @@ at::Tensor DiffusionResidualBlock::forward(const at::Tensor& x,
 }
 
 ConditionEmbedding::ConditionEmbedding(std::int64_t in, std::int64_t out,
-                                       std::string_view activation)
+                                       std::string_view activation, bool bias)
     : activation_(FindTokenActivation(activation)) {
-  first_ = register_module("linear_1", Dense(in, out));
-  second_ = register_module("linear_2", Dense(out, out));
+  first_ = register_module("linear_1", Dense(in, out, bias));
+  second_ = register_module("linear_2", Dense(out, out, bias));
 }
 
 at::Tensor ConditionEmbedding::forward(const at::Tensor& x) {

@@ -38,7 +38,7 @@ class ConditionEmbedding final : public torch::nn::Module {
  public:
   /// `activation`: a name of FindTokenActivation.
   ConditionEmbedding(std::int64_t in, std::int64_t out,
-                     std::string_view activation = "silu");
+                     std::string_view activation = "silu", bool bias = true);
 
   /// x: [..., in]; returns [..., out].
   at::Tensor forward(const at::Tensor& x);

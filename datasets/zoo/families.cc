@@ -12,7 +12,7 @@ std::span<const Family> Families() {
       kUNet3d,       kWeather,       kMlp,        kBert,       kGpt,
       kT5,           kDeberta,       kRnn,        kLlama,      kClip,
       kSam,          kDiffusionUNet, kVaeDecoder, kWhisper,    kDetr,
-      kFlux,         kSd3,           kWan,        kVaeEncoder,
+      kFlux,         kSd3,           kWan,        kVaeEncoder, kFlux2,
   };
   return kFamilies;
 }

@@ -42,6 +42,7 @@ extern const Family kVaeEncoder;
 extern const Family kWhisper;
 extern const Family kDetr;
 extern const Family kFlux;
+extern const Family kFlux2;
 extern const Family kSd3;
 extern const Family kWan;
 

@@ -82,7 +82,9 @@ class Flux final : public Network {
     at::Tensor image = image_->forward(inputs.at(0));
     at::Tensor text = text_->forward(inputs.at(1));
     const at::Tensor condition = Condition(inputs);
-    const RotaryTables tables = Tables(image.size(1) + text.size(1), image);
+    const RotaryTables tables =
+        PairedTables(image.size(1) + text.size(1), config_.head_width,
+                     kFluxRotaryBase, image);
     for (const auto& block : blocks_) {
       auto both = block->forward(image, text, condition, tables);
       image = both[0];
@@ -114,19 +116,6 @@ class Flux final : public Network {
                   NumberFeatures(inputs.at(4), kFluxTimeFeatures).to(dtype));
     }
     return y + pooled_->forward(inputs.at(2));
-  }
-
-  /// [tokens, head width] in 32 bits.
-  RotaryTables Tables(std::int64_t tokens, const at::Tensor& like) const {
-    const at::TensorOptions options = like.options().dtype(at::kFloat);
-    const std::int64_t half = config_.head_width / 2;
-    const at::Tensor frequencies =
-        at::pow(kFluxRotaryBase,
-                at::arange(half, options) / -static_cast<double>(half));
-    const at::Tensor angles =
-        at::outer(at::arange(tokens, options), frequencies);
-    return {at::cos(angles).repeat_interleave(2, 1),
-            at::sin(angles).repeat_interleave(2, 1)};
   }
 
   FluxConfig config_;

@@ -19,8 +19,21 @@ at::Tensor TurnPairs(const at::Tensor& x, const RotaryTables& tables) {
       .to(x.scalar_type());
 }
 
-at::Tensor Attend(const std::array<at::Tensor, 3>& parts,
-                  const RotaryTables& tables) {
+}  // namespace
+
+RotaryTables PairedTables(std::int64_t tokens, std::int64_t head_width,
+                          double base, const at::Tensor& like) {
+  const at::TensorOptions options = like.options().dtype(at::kFloat);
+  const std::int64_t half = head_width / 2;
+  const at::Tensor frequencies =
+      at::pow(base, at::arange(half, options) / -static_cast<double>(half));
+  const at::Tensor angles = at::outer(at::arange(tokens, options), frequencies);
+  return {at::cos(angles).repeat_interleave(2, 1),
+          at::sin(angles).repeat_interleave(2, 1)};
+}
+
+at::Tensor AttendTurned(const std::array<at::Tensor, 3>& parts,
+                        const RotaryTables& tables) {
   const bool turns = tables.cosine.defined();
   const at::Tensor query = turns ? TurnPairs(parts[0], tables) : parts[0];
   const at::Tensor key = turns ? TurnPairs(parts[1], tables) : parts[1];
@@ -28,13 +41,11 @@ at::Tensor Attend(const std::array<at::Tensor, 3>& parts,
   return MergeHeads(y);
 }
 
-}  // namespace
-
 JointAttention::JointAttention(const JointShape& shape, Streams streams)
     : text_first_(shape.text_first),
       own_(shape, *this, {"to_q", "to_k", "to_v", "norm_q", "norm_k"}) {
   if (streams == Streams::kOne) return;
-  to_out_->Add(Dense(shape.Width(), shape.Width()));
+  to_out_->Add(Dense(shape.Width(), shape.Width(), shape.bias));
   register_module("to_out", to_out_);
   if (streams == Streams::kImage) return;
   added_ = std::make_unique<StreamProjections>(
@@ -42,14 +53,14 @@ JointAttention::JointAttention(const JointShape& shape, Streams streams)
       std::array{"add_q_proj", "add_k_proj", "add_v_proj", "norm_added_q",
                  "norm_added_k"});
   if (streams == Streams::kTextRead) return;
-  to_add_out_ =
-      register_module("to_add_out", Dense(shape.Width(), shape.Width()));
+  to_add_out_ = register_module(
+      "to_add_out", Dense(shape.Width(), shape.Width(), shape.bias));
 }
 
 at::Tensor JointAttention::Single(const at::Tensor& x,
                                   const RotaryTables& tables) {
   const ModuleScope scope(*this);
-  const at::Tensor y = Attend(own_.Project(x), tables);
+  const at::Tensor y = AttendTurned(own_.Project(x), tables);
   return to_out_->is_empty() ? y : to_out_->forward(y);
 }
 
@@ -63,7 +74,7 @@ std::array<at::Tensor, 2> JointAttention::Joint(const at::Tensor& image,
     parts[i] = text_first_ ? at::cat({more[i], parts[i]}, 2)
                            : at::cat({parts[i], more[i]}, 2);
   }
-  const at::Tensor y = Attend(parts, tables);
+  const at::Tensor y = AttendTurned(parts, tables);
   const std::int64_t first = text_first_ ? text.size(1) : image.size(1);
   const at::Tensor of_first = y.slice(1, 0, first);
   const at::Tensor of_second = y.slice(1, first);

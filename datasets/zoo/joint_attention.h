@@ -22,9 +22,21 @@ struct JointShape {
   std::optional<NormKind> head_norm{};  ///< Of queries and keys.
   /// The text's tokens come before the image's.
   bool text_first = true;
+  bool bias = true;  ///< Of all products.
 
   std::int64_t Width() const { return heads * head_width; }
 };
+
+/// Tables in 32 bits, [tokens, head width], for neighbouring numbers that turn
+/// together; tokens are counted along one axis.
+RotaryTables PairedTables(std::int64_t tokens, std::int64_t head_width,
+                          double base, const at::Tensor& like);
+
+/// Attention without a mask. `parts`: queries, keys and values, [batch, heads,
+/// tokens, head width] each; tables without tensors turn nothing. Returns
+/// [batch, tokens, width].
+at::Tensor AttendTurned(const std::array<at::Tensor, 3>& parts,
+                        const RotaryTables& tables);
 
 /// Queries, keys and values of one stream.
 class StreamProjections {
@@ -35,7 +47,8 @@ class StreamProjections {
       : heads_(shape.heads) {
     const std::int64_t width = shape.Width();
     for (std::size_t i = 0; i < dense_.size(); ++i) {
-      dense_[i] = parent.register_module(names[i], Dense(width, width));
+      dense_[i] =
+          parent.register_module(names[i], Dense(width, width, shape.bias));
     }
     if (!shape.head_norm) return;
     for (std::size_t i = 0; i < norms_.size(); ++i) {

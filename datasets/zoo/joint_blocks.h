@@ -16,9 +16,9 @@ namespace foretell::zoo {
 /// one product makes of the condition: AdaLayerNormZero and its kin.
 class AdaptiveNorm final : public torch::nn::Module {
  public:
-  AdaptiveNorm(std::int64_t width, std::int64_t parts)
+  AdaptiveNorm(std::int64_t width, std::int64_t parts, bool bias = true)
       : width_(width), parts_(parts) {
-    linear_ = register_module("linear", Dense(width, parts * width));
+    linear_ = register_module("linear", Dense(width, parts * width, bias));
   }
 
   /// x: [batch, tokens, width], condition: [batch, width]. The first of the
@@ -60,6 +60,13 @@ class AdaptiveNorm final : public torch::nn::Module {
   std::int64_t parts_;
   Dense linear_ = nullptr;
 };
+
+/// x plus `branch` times a `gate` per channel.
+inline at::Tensor AddGated(const at::Tensor& x, const at::Tensor& branch,
+                           const at::Tensor& gate) {
+  const at::Tensor gated = gate.unsqueeze(1) * branch;
+  return x + gated;
+}
 
 /// Dense, GELU by tanh, dense, with the names of diffusers' FeedForward.
 struct TanhFeedForward final : torch::nn::Module {
@@ -118,14 +125,14 @@ class JointBlock final : public torch::nn::Module {
     const auto parts = norm_->forward(image, condition);
     const auto text_parts = text_norm_->forward(text, condition);
     const auto attended = attention_->Joint(parts[0], text_parts[0], tables);
-    at::Tensor y = Gated(image, attended[0], parts[1]);
+    at::Tensor y = AddGated(image, attended[0], parts[1]);
     if (second_) {
       const at::Tensor again = second_->Single(parts[5], {});
-      y = Gated(y, again, parts[6]);
+      y = AddGated(y, again, parts[6]);
     }
     y = Widened(*norm_, *mlp_, y, parts);
     if (kind_.is_last) return {y, at::Tensor()};
-    const at::Tensor z = Gated(text, attended[1], text_parts[1]);
+    const at::Tensor z = AddGated(text, attended[1], text_parts[1]);
     return {y, Widened(*text_norm_, *text_mlp_, z, text_parts)};
   }
 
@@ -141,12 +148,6 @@ class JointBlock final : public torch::nn::Module {
                            std::make_shared<TanhFeedForward>(width, 4 * width));
   }
 
-  static at::Tensor Gated(const at::Tensor& x, const at::Tensor& branch,
-                          const at::Tensor& gate) {
-    const at::Tensor gated = gate.unsqueeze(1) * branch;
-    return x + gated;
-  }
-
   /// Adds the feed-forward part. `parts`: shift, scale and gate of it after the
   /// second.
   static at::Tensor Widened(const AdaptiveNorm& norm, TanhFeedForward& mlp,
@@ -154,9 +155,7 @@ class JointBlock final : public torch::nn::Module {
                             const std::vector<at::Tensor>& parts) {
     at::Tensor normed = norm.Normed(x);
     normed = AdaptiveNorm::Modulated(normed, parts[2], parts[3]);
-    at::Tensor more = mlp.forward(normed);
-    more = parts[4].unsqueeze(1) * more;
-    return x + more;
+    return AddGated(x, mlp.forward(normed), parts[4]);
   }
 
   JointBlockKind kind_;

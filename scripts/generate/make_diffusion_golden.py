@@ -34,6 +34,9 @@ FUSED = "_scaled_dot_product_flash_attention_for_cpu"
 FLUX = {"num_attention_heads": 4, "attention_head_dim": 16, "num_layers": 2,
         "num_single_layers": 1, "joint_attention_dim": 32, "pooled_projection_dim": 24,
         "in_channels": 64, "guidance_embeds": True, "axes_dims_rope": (4, 6, 6)}
+FLUX2 = {"num_attention_heads": 4, "attention_head_dim": 16, "num_layers": 2,
+         "num_single_layers": 2, "joint_attention_dim": 32, "in_channels": 64,
+         "axes_dims_rope": (4, 4, 4, 4)}
 SD3 = {"num_attention_heads": 4, "attention_head_dim": 16, "num_layers": 3,
        "joint_attention_dim": 32, "caption_projection_dim": 64,
        "pooled_projection_dim": 24, "sample_size": 8, "pos_embed_max_size": 6}
@@ -44,6 +47,10 @@ WAN = {"num_attention_heads": 4, "attention_head_dim": 16, "num_layers": 2,
 SMALL = (
     ("flux?depth=2&single_depth=1&heads=4&head_width=16&image_size=4&text_width=32&"
      f"seq={SEQ}&pooled_width=24", "fp32", "FluxTransformer2DModel", FLUX),
+    *(("flux2?depth=2&single_depth=2&heads=4&head_width=16&channels=64&image_size=4&"
+       f"text_width=32&seq={SEQ}&guidance={guidance}".lower(), "fp32",
+       "Flux2Transformer2DModel", FLUX2 | {"guidance_embeds": guidance})
+      for guidance in (True, False)),
     ("sd3?depth=3&heads=4&head_width=16&image_size=8&largest_size=6&text_width=32&"
      f"seq={SEQ}&pooled_width=24", "fp32", "SD3Transformer2DModel", SD3),
     ("sd3?depth=3&heads=4&head_width=16&head_norms=true&dual_depth=2&image_size=8&"
@@ -60,6 +67,13 @@ DTYPES = {"fp32": torch.float, "bf16": torch.bfloat16}
 STOCK = (
     ("flux1_dev", "FluxTransformer2DModel", {"guidance_embeds": True}),
     ("flux1_schnell", "FluxTransformer2DModel", {}),
+    ("flux2_dev", "Flux2Transformer2DModel", {}),
+    ("flux2_klein_9b", "Flux2Transformer2DModel",
+     {"num_single_layers": 24, "num_attention_heads": 32, "joint_attention_dim": 12288,
+      "guidance_embeds": False}),
+    ("flux2_klein_4b", "Flux2Transformer2DModel",
+     {"num_layers": 5, "num_single_layers": 20, "num_attention_heads": 24,
+      "joint_attention_dim": 7680, "guidance_embeds": False}),
     ("sd3_medium", "SD3Transformer2DModel",
      {"num_layers": 24, "num_attention_heads": 24, "caption_projection_dim": 1536,
       "pos_embed_max_size": 192}),
@@ -101,6 +115,10 @@ def inputs_of(kind):
     if kind == "WanTransformer3DModel":
         return {"hidden_states": torch.randn(BATCH, 16, 3, 4, 6), "timestep": time,
                 "encoder_hidden_states": text}
+    if kind == "Flux2Transformer2DModel":
+        return {"hidden_states": torch.randn(BATCH, 16, 64), "timestep": time,
+                "encoder_hidden_states": text, "guidance": torch.full((BATCH,), 3.5),
+                "img_ids": torch.zeros(16, 4), "txt_ids": torch.zeros(SEQ, 4)}
     shared = {"timestep": time, "encoder_hidden_states": text,
               "pooled_projections": torch.randn(BATCH, 24)}
     if kind == "SD3Transformer2DModel":

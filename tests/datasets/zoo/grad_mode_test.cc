@@ -183,7 +183,7 @@ TEST(GradModeOfZoo, KeepsWhatDecodersOfTransformersKeep) {
 // Small diffusion transformers against diffusers' own, which
 // scripts/generate/make_diffusion_golden.py runs.
 TEST(GradModeOfZoo, KeepsWhatTransformersOfDiffusersKeep) {
-  EXPECT_EQ(ExpectKeptBytes("diffusion/live_bytes.csv"), 5);
+  EXPECT_EQ(ExpectKeptBytes("diffusion/live_bytes.csv"), 7);
 }
 
 struct PublishedRow {

@@ -49,6 +49,7 @@ const std::map<std::string_view, std::string>& Small() {
       {"whisper", "frames=40"},
       {"detr", "height=64&width=96"},
       {"flux", "image_size=4&seq=8"},
+      {"flux2", "image_size=4&seq=8"},
       {"sd3", "image_size=8&seq=8"},
       {"wan", "frames=2&height=4&width=4&seq=8"},
   };

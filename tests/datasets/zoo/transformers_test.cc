@@ -203,7 +203,8 @@ TEST(DiffusionTransformers, HaveTheParametersOfDiffusers) {
         << name;
     seen.insert(name);
   }
-  for (const zoo::Family* family : {&zoo::kFlux, &zoo::kSd3, &zoo::kWan}) {
+  for (const zoo::Family* family :
+       {&zoo::kFlux, &zoo::kFlux2, &zoo::kSd3, &zoo::kWan}) {
     for (const zoo::Variant& variant : family->variants) {
       EXPECT_TRUE(seen.contains(variant.name)) << variant.name;
     }
@@ -218,6 +219,9 @@ TEST(DiffusionTransformers, ReturnWhatTheyDenoise) {
       {"flux?depth=1&single_depth=1&heads=2&head_width=16&text_width=32&"
        "image_size=4&seq=5",
        {3, 16, 64}},
+      {"flux2?depth=1&single_depth=1&heads=2&head_width=16&text_width=32&"
+       "image_size=4&seq=5",
+       {3, 16, 128}},
       {"sd3?depth=2&heads=2&head_width=16&text_width=32&image_size=8&seq=5",
        {3, 16, 8, 8}},
       {"wan?depth=1&heads=2&head_width=16&text_width=32&frames=3&height=4&"
