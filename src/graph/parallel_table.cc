@@ -43,6 +43,7 @@ constexpr ParallelName kParallelNames[] = {
     {.kind = ParallelKind::kExpert,
      .name = "ep",
      .traits = {.shares_batch = true,
+                .has_own_batches = true,
                 .averages_gradients = true,
                 .is_functional = true}}};
 
