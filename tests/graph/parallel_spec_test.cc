@@ -130,6 +130,11 @@ TEST(ParallelSpec, ShardsAmongGpusThatShareSequences) {
   EXPECT_EQ(ToString(data), "hsdp:2x4");
 }
 
+TEST(ParallelSpec, ReadsDeepSpeedsStageThreeAsShards) {
+  EXPECT_EQ(ToString(ParseParallel("--parallel", "zero3:8,fp32-shards")),
+            "fsdp:8,fp32-shards");
+}
+
 TEST(ParallelSpec, RefusesOtherTexts) {
   for (const std::string text : {"",
                                  "ddp",
