@@ -87,7 +87,8 @@ constexpr FlagHint kHints[] = {
     {"--pp", "--parallel pp:N cuts a step into stages of N GPUs"},
     {"--tp", "--parallel tp:N shards layers over N GPUs"},
     {"--vram", "--device names the GPU; foretell fits has --max-memory"},
-    {"--zero", "--parallel zero1:N or zero2:N shards a step over N GPUs"},
+    {"--zero",
+     "--parallel zero1:N, zero2:N or zero3:N shards a step over N GPUs"},
 };
 
 /// Values of flags by the names of other tools.

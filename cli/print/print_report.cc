@@ -196,21 +196,31 @@ void AddStages(const Prediction& prediction, ReportLines& lines) {
                         FormatSignificant(prediction.cost.latency_ms)));
 }
 
+std::string HostLinkText(const LinkFigures& link) {
+  return fmt::format(
+      "{} ms of copies and host steps, {} over a link of {} GB/s",
+      FormatSignificant(link.busy_ms),
+      Mib(static_cast<std::int64_t>(link.bytes)), FormatSignificant(link.gb_s));
+}
+
 /// What the GPUs of --parallel exchange, and how much of it nothing hides.
 void AddParallel(const Report& report, ReportLines& lines) {
   if (!report.parallel) return;
   const CostEstimate& cost = report.prediction.cost;
+  const std::string longer = fmt::format(
+      "; {} ms longer for them", FormatSignificant(cost.exposed_link_ms));
+  const bool has_host = cost.host_link.busy_ms > 0;
   lines.Add("parallel",
             fmt::format("{}   memory and times of one of {} GPUs",
                         report.parallel->plan, report.parallel->gpus));
-  lines.Add(
-      "  link",
-      fmt::format("{} ms of {} exchanges, {} sent at {} GB/s; {} ms "
-                  "longer for them",
-                  FormatSignificant(cost.link_ms), report.parallel->exchanges,
-                  Mib(static_cast<std::int64_t>(cost.sent_bytes)),
-                  FormatSignificant(cost.link_gb_s),
-                  FormatSignificant(cost.exposed_link_ms)));
+  lines.Add("  link",
+            fmt::format("{} ms of {} exchanges, {} sent at {} GB/s{}",
+                        FormatSignificant(cost.gpu_link.busy_ms),
+                        report.parallel->exchanges,
+                        Mib(static_cast<std::int64_t>(cost.gpu_link.bytes)),
+                        FormatSignificant(cost.gpu_link.gb_s),
+                        has_host ? "" : longer));
+  if (has_host) lines.Add("  host", HostLinkText(cost.host_link) + longer);
   if (report.parallel->layers) {
     lines.Add("  layers", SharedLayersText(*report.parallel->layers));
   }
@@ -220,14 +230,10 @@ void AddParallel(const Report& report, ReportLines& lines) {
 /// Copies to the host and back.
 void AddOffload(const Report& report, ReportLines& lines) {
   const CostEstimate& cost = report.prediction.cost;
-  if (report.parallel || cost.link_ms == 0) return;
-  lines.Add("offload",
-            fmt::format("{} ms of copies and host steps, {} over a link of {} "
-                        "GB/s; {} ms longer for them",
-                        FormatSignificant(cost.link_ms),
-                        Mib(static_cast<std::int64_t>(cost.sent_bytes)),
-                        FormatSignificant(cost.link_gb_s),
-                        FormatSignificant(cost.exposed_link_ms)));
+  if (report.parallel || cost.host_link.busy_ms == 0) return;
+  lines.Add("offload", fmt::format("{}; {} ms longer for them",
+                                   HostLinkText(cost.host_link),
+                                   FormatSignificant(cost.exposed_link_ms)));
 }
 
 Tone ToneOf(Outcome outcome) {

@@ -82,6 +82,14 @@ struct NodeCost {
   std::vector<NodeId> waits_for = {};
 };
 
+/// What a step does with the link to other GPUs, or with that to the host.
+struct LinkFigures {
+  double gb_s = 0;   ///< 10^9 bytes per second one way; 0: nothing is sent.
+  double bytes = 0;  ///< Sent by this GPU; of the host's link both ways.
+  /// Time in which the link is busy or the host, as it steps, computes.
+  double busy_ms = 0;
+};
+
 /// Analytic cost of one step; not calibrated.
 struct CostEstimate {
   std::vector<NodeCost> nodes;  ///< One per node of the graph.
@@ -99,10 +107,9 @@ struct CostEstimate {
   double overhead_ms = 0;
 
   double waiting_ms = 0;  ///< Time in which the GPU waits for CPU or link.
-  double link_gb_s = 0;   ///< Of the link to other GPUs; 0: one GPU.
-  double sent_bytes = 0;  ///< By this GPU to others.
-  double link_ms = 0;     ///< Time in which the link is busy.
-  /// Part of latency_ms added by the link.
+  LinkFigures gpu_link;   ///< To other GPUs.
+  LinkFigures host_link;
+  /// Part of latency_ms added by both links.
   double exposed_link_ms = 0;
   /// Part of latency_ms in which the GPU has nothing to do because it waits for
   /// other GPUs of a pipeline.

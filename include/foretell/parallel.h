@@ -92,16 +92,19 @@ struct ParallelSpec {
   /// kContext: parts are consecutive, so that the last GPU has most of a causal
   /// attention's work: enable_load_balance = False.
   bool unbalanced = false;
-  /// Plans for groups of kContext: GPUs of such a group; divides ShardGroup.
+  /// Plans for groups of kContext and kExpert: GPUs of such a group; divides
+  /// ShardGroup.
   int batch_group = 1;
   /// kExpert: tokens for the experts of this GPU, in percent of an equal share.
   int imbalance = 100;
-  /// kTensor, kPipeline and kContext: the GPUs are one of `copies` such groups,
-  /// each with a batch of its own; kDdp, kZero2, kFsdp and, except for
-  /// kPipeline, kFsdp1, to which their options then apply. For kTensor also
-  /// kPipeline, whose stages are such groups. kOneGpu: there is one group.
+  /// kTensor, kPipeline, kContext and kExpert: the GPUs are one of `copies`
+  /// such groups, each with a batch of its own (kExpert: with one on each GPU),
+  /// which share the step by this plan, to whose kind options then apply;
+  /// docs/parallel.md lists the pairs. kPipeline: stages are such groups.
+  /// kOneGpu: there is one group.
   ParallelKind data = ParallelKind::kOneGpu;
-  int copies = 1;  ///< At least 2 unless `data` is kOneGpu or for kContext.
+  /// At least 2 unless `data` is kOneGpu or for kContext and kExpert.
+  int copies = 1;
 
   bool operator==(const ParallelSpec&) const = default;
 };
@@ -131,9 +134,10 @@ int MicroBatchesOf(const ParallelSpec& spec);
 /// "pp:4,schedule=interleaved:2,microbatches=8", "cp:8,all-to-all",
 /// "ep:4,imbalance=150", "tp:2+fsdp:4"; empty for kOneGpu.
 std::string ToString(const ParallelSpec& spec);
-/// Reads what ToString writes. Throws Error(kInvalidArgument) that begins with
-/// `flag` for an unknown kind or option, and for fewer than 2 or more than
-/// 65536 GPUs, of HSDP in either dimension.
+/// Reads what ToString writes, and "zero3:8" as "fsdp:8". Throws
+/// Error(kInvalidArgument) that begins with `flag` for an unknown kind or
+/// option, and for fewer than 2 or more than 65536 GPUs, of HSDP in either
+/// dimension.
 ParallelSpec ParseParallel(std::string_view flag, std::string_view text);
 
 }  // namespace foretell

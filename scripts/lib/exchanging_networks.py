@@ -6,6 +6,7 @@ import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 from torch import nn
 from torch.distributed.tensor.experimental._context_parallel import _attention
+from torch.utils.checkpoint import checkpoint
 
 from shared_networks import Block, Blocks
 
@@ -63,6 +64,14 @@ class Ring(Blocks):
         return torch.zeros(4, self.TOKENS // parts, dtype=torch.int64)
 
 
+class CheckpointedRing(Ring):
+    """Its blocks run again in the backward pass."""
+
+    @staticmethod
+    def run(block, x):
+        return checkpoint(block, x, use_reentrant=False, preserve_rng_state=False)
+
+
 class Expert(nn.Module):
     def __init__(self, width):
         super().__init__()
@@ -71,6 +80,14 @@ class Expert(nn.Module):
 
     def forward(self, x):
         return self.down(nn.functional.gelu(self.up(x)))
+
+
+class Experts(nn.ModuleList):
+    """A module, which fully_shard can take as a unit of its own."""
+
+    def forward(self, rows):
+        parts = rows.split(rows.size(0) // len(self))
+        return torch.cat([expert(part) for expert, part in zip(self, parts)])
 
 
 class RoutedBlock(nn.Module):
@@ -83,7 +100,7 @@ class RoutedBlock(nn.Module):
         parts = dist.get_world_size(self.GROUP) if self.GROUP else 1
         self.norm = nn.LayerNorm(width)
         self.router = nn.Linear(width, self.EXPERTS, bias=False)
-        self.experts = nn.ModuleList(Expert(width) for _ in range(self.EXPERTS // parts))
+        self.experts = Experts(Expert(width) for _ in range(self.EXPERTS // parts))
 
     def exchange(self, rows):
         if self.GROUP is None:
@@ -98,9 +115,7 @@ class RoutedBlock(nn.Module):
         order = chosen.flatten().argsort()
         token = order // self.CHOICES
         rows = self.exchange(tokens[token])
-        parts = rows.split(rows.size(0) // len(self.experts))
-        y = torch.cat([expert(part) for expert, part in zip(self.experts, parts)])
-        y = self.exchange(y) * top.flatten()[order].unsqueeze(-1)
+        y = self.exchange(self.experts(rows)) * top.flatten()[order].unsqueeze(-1)
         return x + torch.zeros_like(tokens).index_add(0, token, y).view_as(x)
 
 

@@ -147,8 +147,12 @@ class Blocks(nn.Module):
     def forward(self, tokens):
         x = self.embedding(tokens)
         for block in self.blocks:
-            x = block(x)
+            x = self.run(block, x)
         return self.head(self.norm(x))
+
+    @staticmethod
+    def run(block, x):
+        return block(x)
 
     def units(self):
         return list(self.blocks)

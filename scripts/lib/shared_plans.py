@@ -22,8 +22,13 @@ from shared_networks import Block, PlacedBlock, Tied
 OPTIMIZER = {"lr": 0.01, "momentum": 0.9, "foreach": True}
 
 
-def shard(network, mesh, reshard, policy):
+def shard(network, mesh, reshard, policy, same_experts=None):
+    """Where processes share experts, `same_experts` is the mesh of those that have the
+    same; experts are units of their own, as in torchtitan."""
     for module in network.units():
+        if same_experts is not None:
+            fully_shard(module.experts, mesh=same_experts, reshard_after_forward=reshard,
+                        mp_policy=policy)
         fully_shard(module, mesh=mesh, reshard_after_forward=reshard, mp_policy=policy)
     # As fully_shard itself has it: the root keeps its parameters.
     fully_shard(network, mesh=mesh, reshard_after_forward=False, mp_policy=policy)
@@ -52,6 +57,8 @@ def share_sequences(network, mesh, vocabulary):
                     output_layouts=everything, desired_output_layouts=mine),
                 "head": PrepareModuleInput(**gathers, use_local_output=True)}
     parallelize_module(network, mesh, {"norm": SequenceParallel(), **ends})
+    if isinstance(network, Tied):
+        network.tie()
     return network
 
 
@@ -94,8 +101,8 @@ class Optimizers:
             part.step()
 
 
-def prepare(network, plan, mesh):
-    """The network under the plan, and its optimizer."""
+def prepare(network, plan, mesh, same_experts=None):
+    """The network under the plan, and its optimizer; shard() has `same_experts`."""
     kind = plan.partition(":")[0]
     policy = MixedPrecisionPolicy(
         reduce_dtype=torch.bfloat16 if plan.endswith("reduce=bf16") else None)
@@ -107,7 +114,7 @@ def prepare(network, plan, mesh):
             network, process_group=mesh.get_group(),
             gradient_as_bucket_view=plan.endswith("bucket-view"))
     elif kind in ("zero2", "fsdp", "hsdp"):
-        network = shard(network, mesh, kind != "zero2", policy)
+        network = shard(network, mesh, kind != "zero2", policy, same_experts)
     elif kind == "fsdp1":
         network = FullyShardedDataParallel(
             network, auto_wrap_policy=ModuleWrapPolicy({Block}),
@@ -126,7 +133,7 @@ def prepare(network, plan, mesh):
 
 def holds_gradients(network, plan, is_last):
     """The context of a batch whose gradients are exchanged with the last one's."""
-    if "no-sync" not in plan and not plan.startswith("ddp"):
+    if "no-sync" not in plan and not plan.startswith(("ddp", "ep")):
         return contextlib.nullcontext()
     if plan.startswith(("fsdp:", "zero2:")):
         network.set_requires_gradient_sync(is_last)

@@ -132,7 +132,6 @@ void AddTotals(const Machine& machine, const Timelines& timelines,
                CostEstimate& result) {
   for (const NodeCost& node : result.nodes) {
     result.dispatch_ms += node.dispatch_us / kUsPerMs;
-    result.link_ms += node.link_us / kUsPerMs;
     result.gpu_ms += node.gpu_us / kUsPerMs;
     result.energy_j += node.energy_j;
     if (node.bound == CostBound::kCompute) {
@@ -142,7 +141,7 @@ void AddTotals(const Machine& machine, const Timelines& timelines,
     }
   }
   result.latency_ms = timelines.EndUs() / kUsPerMs;
-  if (result.link_ms > 0) {
+  if (result.gpu_link.busy_ms + result.host_link.busy_ms > 0) {
     result.exposed_link_ms =
         result.latency_ms - EndWithoutLink(result.nodes) / kUsPerMs;
   }
@@ -166,10 +165,8 @@ CostEstimate EstimateOn(const cost::LaunchedStep& step, Machine machine,
   }
   std::span<const Kernel> rest = step.kernels;
   CostEstimate result;
-  result.link_gb_s = links.Main();
-  for (const cost::LinkUse& use : step.links) {
-    if (links.IsMain(use)) result.sent_bytes += use.bytes;
-  }
+  result.gpu_link.gb_s = links.between_gpus;
+  result.host_link.gb_s = links.to_host;
   result.nodes.reserve(step.dispatch.size());
   Timelines timelines(step.dispatch.size());
   for (NodeId id = 0; id < std::ssize(step.dispatch); ++id) {
@@ -181,6 +178,9 @@ CostEstimate EstimateOn(const cost::LaunchedStep& step, Machine machine,
       const cost::LinkUse& use = step.links[index];
       node.link_us = cost::LinkUs(use, links.Of(use));
       node.waits_for = step.links[index].waits_for;
+      LinkFigures& link = use.is_of_host ? result.host_link : result.gpu_link;
+      link.bytes += use.bytes;
+      link.busy_ms += node.link_us / kUsPerMs;
     }
     timelines.Run(node);
   }
@@ -235,8 +235,8 @@ CostEstimate cost::EstimateOnHost(const CostEstimate& estimate,
                                   const DeviceSpec& device,
                                   const CostOptions& options, double slowdown) {
   CostEstimate result{.nodes = estimate.nodes,
-                      .link_gb_s = estimate.link_gb_s,
-                      .sent_bytes = estimate.sent_bytes};
+                      .gpu_link = estimate.gpu_link,
+                      .host_link = estimate.host_link};
   Timelines timelines(result.nodes.size());
   for (NodeCost& node : result.nodes) {
     node.dispatch_us *= slowdown;

@@ -28,11 +28,6 @@ struct LinkSpeeds {
   double between_gpus = 0;  ///< Of `options`, else of the device.
   double to_host = 0;
 
-  /// What reports name: between GPUs, unless only the host's is used.
-  double Main() const { return between_gpus > 0 ? between_gpus : to_host; }
-  bool IsMain(const LinkUse& use) const {
-    return use.is_of_host == (between_gpus <= 0);
-  }
   double Of(const LinkUse& use) const {
     return use.is_of_host ? to_host : between_gpus;
   }

@@ -46,6 +46,15 @@ std::int64_t GpusOf(const std::vector<CollectiveGroup>& groups) {
   return gpus;
 }
 
+std::int64_t BatchesOf(const std::vector<CollectiveGroup>& groups) {
+  std::int64_t batches = GpusOf(groups);
+  for (const CollectiveGroup& one : groups) {
+    const PlanTraits traits = TraitsOf(one.plan);
+    if (traits.shares_batch && !traits.has_own_batches) batches /= one.gpus;
+  }
+  return batches;
+}
+
 std::optional<SharedLayerCounts> CountSharedLayers(const OperatorGraph& graph) {
   std::optional<SharedLayerCounts> counts;
   for (const Node& node : graph.nodes()) {

@@ -94,6 +94,8 @@ std::vector<CollectiveGroup> GroupsOf(const OperatorGraph& graph);
 /// GPUs of all groups together. Those that share sequences or experts are some
 /// of those that share gradients.
 std::int64_t GpusOf(const std::vector<CollectiveGroup>& groups);
+/// Batches of all groups together: as many as GPUs unless some share one.
+std::int64_t BatchesOf(const std::vector<CollectiveGroup>& groups);
 
 /// Linear layers of the forward pass, by kShareAttribute.
 struct SharedLayerCounts {

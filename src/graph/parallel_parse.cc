@@ -28,7 +28,8 @@ struct Combination {
 constexpr Combination kCombinations[] = {
     {ParallelKind::kTensor, "ddp, zero2, fsdp, fsdp1, hsdp, hsdp1, pp"},
     {ParallelKind::kPipeline, "ddp, zero2, fsdp, hsdp, tp"},
-    {ParallelKind::kContext, "ddp, zero2, fsdp, fsdp1, hsdp, hsdp1"}};
+    {ParallelKind::kContext, "ddp, zero2, fsdp, fsdp1, hsdp, hsdp1"},
+    {ParallelKind::kExpert, "zero2, fsdp, hsdp"}};
 
 /// `text` up to `separator`, which is cut off it with that; all of it without
 /// one.
@@ -76,7 +77,7 @@ ParallelSpec ReadPlan(const std::string& where, std::string_view text,
   return spec;
 }
 
-/// "tp, pp, cp".
+/// "tp, pp, cp, ep".
 std::string GroupNames() {
   std::vector<std::string> names;
   for (const Combination& row : kCombinations) {
@@ -132,9 +133,8 @@ ParallelSpec ReadPlans(const std::string& where, std::string_view text) {
   if (rest.find('+') != std::string_view::npos) {
     throw InvalidArgument("{}: expected at most two plans", where);
   }
-  // GPUs that share sequences shard parameters among themselves, too.
   ParallelSpec data =
-      ReadPlan(where, rest, HasRings(spec.kind) ? 1 : kLeastGpus);
+      ReadPlan(where, rest, ShardsWithin(spec.kind) ? 1 : kLeastGpus);
   // Stages of groups that share layers, in either order.
   if (IsPipeline(spec.kind) && SharesFeatures(data.kind)) std::swap(spec, data);
   RequireCombine(where, spec, data);

@@ -12,6 +12,8 @@ struct PlanTraits {
   /// The GPUs form a group that shares a batch, or experts; in a combined plan
   /// there are several such groups.
   bool shares_batch = false;
+  /// Of such a group each GPU has a batch of its own all the same.
+  bool has_own_batches = false;
   /// Another plan averages gradients among the GPUs of a group as well, so its
   /// number of GPUs includes them.
   bool averages_gradients = false;

@@ -52,7 +52,7 @@ ParallelSpec ModelPart(const ParallelSpec& spec) {
 
 ParallelSpec DataPart(const ParallelSpec& spec) {
   if (spec.data == ParallelKind::kOneGpu) return {};
-  const int group = HasRings(spec.kind) ? spec.gpus : 1;
+  const int group = ShardsWithin(spec.kind) ? spec.gpus : 1;
   ParallelSpec part{.kind = spec.data, .gpus = spec.copies * group};
   part.batch_group = group;
   CopyDataOptions(spec, part);

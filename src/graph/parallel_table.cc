@@ -26,6 +26,7 @@ constexpr ParallelName kParallelNames[] = {
     {ParallelKind::kZero1, "zero1"},
     {ParallelKind::kZero2, "zero2"},
     {ParallelKind::kFsdp, "fsdp"},
+    {ParallelKind::kFsdp, "zero3"},  // DeepSpeed's name of it.
     {ParallelKind::kFsdp1, "fsdp1"},
     {ParallelKind::kFsdp, "hsdp", true},
     {ParallelKind::kFsdp1, "hsdp1", true},
@@ -43,6 +44,7 @@ constexpr ParallelName kParallelNames[] = {
     {.kind = ParallelKind::kExpert,
      .name = "ep",
      .traits = {.shares_batch = true,
+                .has_own_batches = true,
                 .averages_gradients = true,
                 .is_functional = true}}};
 

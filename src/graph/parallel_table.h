@@ -25,6 +25,11 @@ constexpr bool HasExperts(ParallelKind kind) {
   return kind == ParallelKind::kExpert;
 }
 
+/// GPUs of a group shard parameters among themselves, too.
+constexpr bool ShardsWithin(ParallelKind kind) {
+  return HasRings(kind) || HasExperts(kind);
+}
+
 constexpr bool IsFsdp(ParallelKind kind) {
   return kind == ParallelKind::kFsdp || kind == ParallelKind::kFsdp1;
 }

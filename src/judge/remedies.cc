@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "src/graph/parallel_plan.h"
+
 namespace foretell {
 namespace {
 
@@ -17,7 +19,6 @@ bool IsPlainFloat(const StepSetup& setup) {
          (precision == Precision::kFp32 || precision == Precision::kTf32);
 }
 
-/// Other runtimes run one GPU's step, with everything on it.
 bool RunsEagerly(const StepSetup& setup) {
   return setup.run.runtime.runtime == Runtime::kEager;
 }
@@ -35,6 +36,10 @@ bool StepsOnOneGpu(const StepSetup& setup) {
 
 /// GPUs of one machine.
 constexpr int kShardedOver[] = {2, 8};
+
+ParallelSpec ShardedOver(int gpus) {
+  return {.kind = ParallelKind::kFsdp, .gpus = gpus};
+}
 
 /// Optimizers to try instead: those of torch.optim that any network can use,
 /// and the one of bitsandbytes with the smallest states of Adam's.
@@ -111,7 +116,8 @@ constexpr FixedRemedy kFixedRemedies[] = {
      [](StepSetup& setup) { setup.run.channels_last = true; }},
     {"torch.compile", "runtime", true,
      [](const StepSetup& setup) {
-       return RunsEagerly(setup) && setup.loop.parallel == ParallelSpec{} &&
+       return RunsEagerly(setup) &&
+              CanShareStep(Runtime::kCompile, setup.loop.parallel) &&
               !setup.loop.offload_activations;
      },
      [](StepSetup& setup) { setup.run.runtime.runtime = Runtime::kCompile; }},
@@ -124,15 +130,15 @@ constexpr FixedRemedy kFixedRemedies[] = {
 /// batch that was asked for.
 void AddShards(const StepSetup& setup, std::vector<RemedyRow>& rows) {
   const bool can_shard =
-      StepsOnOneGpu(setup) && RunsEagerly(setup) &&
+      StepsOnOneGpu(setup) &&
+      CanShareStep(setup.run.runtime.runtime, ShardedOver(kShardedOver[0])) &&
       !setup.loop.offload_activations && setup.loop.accumulation == 1 &&
       !setup.loop.late_zero_grad && DropsGradients(setup.loop, setup.run.torch);
   if (!can_shard) return;
   for (const int gpus : kShardedOver) {
     rows.push_back({fmt::format("shard over {} GPUs (fsdp:{})", gpus, gpus),
                     "parallel", true, [gpus](StepSetup& changed) {
-                      changed.loop.parallel = {.kind = ParallelKind::kFsdp,
-                                               .gpus = gpus};
+                      changed.loop.parallel = ShardedOver(gpus);
                     }});
   }
 }
@@ -162,20 +168,16 @@ void AddAutocast(const StepSetup& setup, const DeviceSpec& device,
                   }});
 }
 
-/// Groups that are modelled in eager PyTorch alone.
-constexpr std::string_view kEagerGroups[] = {"offload", "parallel"};
+/// Is modelled in eager PyTorch alone.
+constexpr std::string_view kEagerGroup = "offload";
 constexpr std::string_view kRuntimeGroup = "runtime";
-
-bool IsOfEager(const RemedyRow& row) {
-  return std::ranges::count(kEagerGroups, row.group) > 0;
-}
 
 }  // namespace
 
 bool Exclude(const RemedyRow& one, const RemedyRow& other) {
   return one.group == other.group ||
-         (one.group == kRuntimeGroup && IsOfEager(other)) ||
-         (other.group == kRuntimeGroup && IsOfEager(one));
+         (one.group == kRuntimeGroup && other.group == kEagerGroup) ||
+         (other.group == kRuntimeGroup && one.group == kEagerGroup);
 }
 
 std::vector<RemedyRow> RemediesFor(const AdviceRequest& request,

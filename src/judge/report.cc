@@ -40,6 +40,7 @@ std::optional<ReportParallel> ParallelOf(const OperatorGraph& graph) {
   };
   ReportParallel found{
       .gpus = GpusOf(groups),
+      .batches = BatchesOf(groups),
       .exchanges = std::ranges::count_if(graph.nodes(), is_exchange),
       .layers = CountSharedLayers(graph)};
   for (const CollectiveGroup& one : groups) {

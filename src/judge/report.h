@@ -42,6 +42,7 @@ struct ReportSuggestion {
 struct ReportParallel {
   std::string plan;  ///< ToString of the ParallelSpec.
   std::int64_t gpus = 0;
+  std::int64_t batches = 1;  ///< Of all GPUs; fewer where some share one.
   std::int64_t exchanges = 0;
   /// Linear layers by how they are shared; empty: each is whole on every GPU.
   std::optional<SharedLayerCounts> layers = {};

@@ -116,6 +116,7 @@ Json VerdictJson(const Report& report) {
   const Summary summary = Summarize(report);
   const mig::Verdict& device = report.recommendation.whole_device;
   const Throughput rate = ThroughputOf(report);
+  const Throughput total = TotalOf(rate, report);
   Json lines = Json::array();
   for (const auto& [label, text] : summary.lines) {
     lines.push_back({{"label", label}, {"text", text}});
@@ -126,6 +127,8 @@ Json VerdictJson(const Report& report) {
           {"usable_mib", device.usable_mib},
           {"samples_per_s", Rounded(rate.samples_per_s)},
           {"tokens_per_s", OrNull(rate.tokens_per_s)},
+          {"total_samples_per_s", Rounded(total.samples_per_s)},
+          {"total_tokens_per_s", OrNull(total.tokens_per_s)},
           {"cards", CardsJson(report)},
           {"parts", PartsJson(report)},
           {"suggestion", SuggestionJson(report.suggestion)},
@@ -233,11 +236,11 @@ Json EnergyJson(const Prediction& prediction) {
           {"power_limit_w", PowerLimitJson(prediction.run)}};
 }
 
-/// Use of the link to other GPUs, else to the host.
-Json LinkJson(const CostEstimate& cost) {
-  return {{"link_gb_s", Rounded(cost.link_gb_s)},
-          {"sent_mib", Mib(static_cast<std::int64_t>(cost.sent_bytes))},
-          {"link_ms", Rounded(cost.link_ms)},
+/// Use of one of the links of `cost`.
+Json LinkJson(const LinkFigures& link, const CostEstimate& cost) {
+  return {{"link_gb_s", Rounded(link.gb_s)},
+          {"sent_mib", Mib(static_cast<std::int64_t>(link.bytes))},
+          {"link_ms", Rounded(link.busy_ms)},
           {"exposed_link_ms", Rounded(cost.exposed_link_ms)}};
 }
 
@@ -248,7 +251,13 @@ Json ParallelJson(const ReportParallel& parallel,
                {"gpus", parallel.gpus},
                {"exchanges", parallel.exchanges},
                {"link_buffers_mib", Mib(prediction.memory.link_buffers)}};
-  json.update(LinkJson(prediction.cost));
+  json.update(LinkJson(prediction.cost.gpu_link, prediction.cost));
+  const LinkFigures& host = prediction.cost.host_link;
+  if (host.busy_ms > 0) {
+    json["host_link_gb_s"] = Rounded(host.gb_s);
+    json["host_link_mib"] = Mib(static_cast<std::int64_t>(host.bytes));
+    json["host_link_ms"] = Rounded(host.busy_ms);
+  }
   if (parallel.layers) json["layers"] = SharedLayersToJson(*parallel.layers);
   if (prediction.stages.empty()) return json;
   json["gpu"] = prediction.stage;
@@ -332,8 +341,8 @@ Json ReportToJson(const Report& report) {
                {"mig", MigJson(report.recommendation)}};
   if (report.parallel) {
     json["parallel"] = ParallelJson(*report.parallel, prediction);
-  } else if (prediction.cost.link_ms > 0) {
-    json["offload"] = LinkJson(prediction.cost);
+  } else if (prediction.cost.host_link.busy_ms > 0) {
+    json["offload"] = LinkJson(prediction.cost.host_link, prediction.cost);
   }
   if (!report.passes.empty()) json["passes"] = PassesJson(report.passes);
   if (report.mean_latency_ms) {

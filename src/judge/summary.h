@@ -26,13 +26,15 @@ std::string_view OutcomeName(Outcome outcome);
 Outcome OutcomeOf(const mig::Verdict& verdict);
 
 /// Steps as rates, of all batches that a step accumulates; of one GPU where
-/// each has a batch of its own.
+/// each has a batch of its own, of a group where its GPUs share one.
 struct Throughput {
   double samples_per_s = 0;
   /// If an input is a matrix of integers, which is how networks read tokens.
   std::optional<double> tokens_per_s = {};
 };
 Throughput ThroughputOf(const Report& report);
+/// `rate`, ThroughputOf(report), of all GPUs together.
+Throughput TotalOf(const Throughput& rate, const Report& report);
 
 /// A part of the total memory, in MiB.
 struct MemoryPart {

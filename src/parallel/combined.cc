@@ -5,6 +5,7 @@
 
 #include "src/graph/parallel_plan.h"
 #include "src/parallel/data_parallel.h"
+#include "src/parallel/expert_paths.h"
 #include "src/parallel/pipeline.h"
 #include "src/parallel/sharded.h"
 
@@ -29,10 +30,14 @@ OperatorGraph ShareContext(const OperatorGraph& graph, const ParallelSpec& spec,
 
 OperatorGraph ShareExperts(const OperatorGraph& graph, const ParallelSpec& spec,
                            std::span<const TrainedParameter> trained) {
+  if (trained.empty()) return graph;
+  if (spec.data != ParallelKind::kOneGpu) {
+    return ShardBesideExperts(graph, DataPart(spec), trained, spec.gpus);
+  }
   std::vector<TrainedParameter> everywhere;
   for (const TrainedParameter& one : trained) {
     const std::string& name = graph.storage(one.parameter).label;
-    if (name.find(".experts.") == std::string::npos) everywhere.push_back(one);
+    if (ExpertsIn(name).empty()) everywhere.push_back(one);
   }
   if (everywhere.empty()) return graph;
   return ShareBatches(graph, spec, everywhere);

@@ -20,7 +20,8 @@ OperatorGraph ShareContext(const OperatorGraph& graph, const ParallelSpec& spec,
                            std::span<const TrainedParameter> trained);
 
 /// Parallelize for kExpert of a step that was traced with one GPU's experts,
-/// modules in a list `experts`: gradients of everything else are averaged.
+/// modules in a list `experts`: gradients of everything else are averaged, or
+/// parameters sharded, those of experts among the GPUs that have the same.
 OperatorGraph ShareExperts(const OperatorGraph& graph, const ParallelSpec& spec,
                            std::span<const TrainedParameter> trained);
 

@@ -170,8 +170,8 @@ BlockList FindBlocks(const OperatorGraph& graph, const StepFacts& facts,
     }
   }
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: the network has {}, expected at least {}",
-                          ToString(spec), Counted(most, "numbered module"),
+              fmt::format("{}: the network has {} for {}", ToString(spec),
+                          Counted(most, "numbered module"),
                           Counted(StagesOf(spec), "stage")));
 }
 

@@ -7,6 +7,7 @@
 #include "foretell/error.h"
 #include "src/core/checked.h"
 #include "src/graph/limits.h"
+#include "src/parallel/expert_paths.h"
 #include "src/parallel/step_rewriter.h"
 
 namespace foretell::parallel {
@@ -15,10 +16,17 @@ const TensorType& ShardSizes::TypeOf(ParameterIndex index) const {
   return graph_.value(facts_.parameters[IndexOf(index)].value).type;
 }
 
+int ShardSizes::GpusOf(ParameterIndex index) const {
+  if (expert_gpus_ == 1) return gpus_;
+  const StorageId storage = facts_.parameters[IndexOf(index)].storage;
+  const bool is_shared = !ExpertsIn(graph_.storage(storage).label).empty();
+  return is_shared ? gpus_ / expert_gpus_ : gpus_;
+}
+
 TensorType ShardSizes::ShardType(ParameterIndex index) const {
   TensorType type = TypeOf(index);
   if (type.shape.empty()) return type;
-  type.shape[0] = (type.shape[0] + gpus_ - 1) / gpus_;
+  type.shape[0] = CeilDiv(type.shape[0], std::int64_t{GpusOf(index)});
   return type;
 }
 
@@ -34,7 +42,7 @@ DType ShardSizes::ReducedDType(ParameterIndex index) const {
 }
 
 std::int64_t ShardSizes::WholeBytes(ParameterIndex index) const {
-  const auto bytes = CheckedMul(ShardType(index).Bytes(), gpus_);
+  const auto bytes = CheckedMul(ShardType(index).Bytes(), GpusOf(index));
   return RequireBytes(bytes.value_or(std::numeric_limits<std::int64_t>::max()));
 }
 
@@ -54,7 +62,7 @@ std::int64_t ShardSizes::FlatBytes(
     bytes = RequireBytes(bytes + TypeOf(index).Bytes());
   }
   const std::int64_t row =
-      std::int64_t{gpus_} * ByteWidth(TypeOf(indices.front()).dtype);
+      std::int64_t{GpusOf(indices)} * ByteWidth(TypeOf(indices.front()).dtype);
   return (bytes + row - 1) / row * row;
 }
 

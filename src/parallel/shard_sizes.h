@@ -11,12 +11,20 @@ namespace foretell::parallel {
 /// has the most. The graph and the facts must outlive it.
 class ShardSizes {
  public:
+  /// `expert_gpus`: GPUs that share experts; 1: none do.
   ShardSizes(const OperatorGraph& graph, const StepFacts& facts,
-             const ParallelSpec& spec)
-      : graph_(graph), facts_(facts), spec_(spec), gpus_(ShardGroup(spec)) {}
+             const ParallelSpec& spec, int expert_gpus)
+      : graph_(graph),
+        facts_(facts),
+        spec_(spec),
+        gpus_(ShardGroup(spec)),
+        expert_gpus_(expert_gpus) {}
 
-  /// GPUs among which the parameters are split.
-  int gpus() const { return gpus_; }
+  /// GPUs among which the parameter is split. All of a unit are split alike.
+  int GpusOf(ParameterIndex index) const;
+  int GpusOf(const std::vector<ParameterIndex>& indices) const {
+    return GpusOf(indices.front());
+  }
 
   /// The whole parameter.
   const TensorType& TypeOf(ParameterIndex index) const;
@@ -44,6 +52,7 @@ class ShardSizes {
   const StepFacts& facts_;
   const ParallelSpec& spec_;
   int gpus_;
+  int expert_gpus_;
 };
 
 }  // namespace foretell::parallel

@@ -13,7 +13,14 @@ OperatorGraph ShardParameters(const OperatorGraph& graph,
 OperatorGraph ShardStage(const OperatorGraph& graph, const ParallelSpec& spec,
                          std::span<const TrainedParameter> trained,
                          std::span<const NodeId> passes) {
-  return ShardedStep(graph, spec, trained, passes).Rewrite();
+  return ShardedStep(graph, spec, trained, passes, 1).Rewrite();
+}
+
+OperatorGraph ShardBesideExperts(const OperatorGraph& graph,
+                                 const ParallelSpec& spec,
+                                 std::span<const TrainedParameter> trained,
+                                 int expert_gpus) {
+  return ShardedStep(graph, spec, trained, {}, expert_gpus).Rewrite();
 }
 
 }  // namespace foretell::parallel

@@ -91,7 +91,7 @@ StepRewriter::Added ShardedStep::ToShards(
               .storages = {},
               .scope = unit.path,
               .attributes = OnStream(kScatterStream),
-              .group = sizes_.gpus()};
+              .group = sizes_.GpusOf(trained)};
   for (const ParameterIndex index : trained) {
     added.types.push_back(sizes_.ShardType(index));
     added.storages.push_back(storage);
@@ -106,7 +106,7 @@ void ShardedStep::Scatter(std::size_t i,
   const DType reduced = sizes_.ReducedDType(first);
   const DType own = sizes_.OwnDType(first);
   const std::int64_t bytes = builder().storage(packed_.back()).bytes;
-  const std::int64_t shard = bytes / sizes_.gpus();
+  const std::int64_t shard = bytes / sizes_.GpusOf(trained);
   Added added = ToShards(i, trained, shard, {packed});
   for (TensorType& type : added.types) {
     if (reduced != sizes_.TypeOf(first).dtype) type.dtype = reduced;

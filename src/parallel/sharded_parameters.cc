@@ -52,7 +52,7 @@ ValueId ShardedStep::CastShards(std::size_t i, Phase phase,
     added.inputs.push_back(shards[k]);
   }
   if (cast.empty()) return kNone;
-  const std::int64_t bytes = WholeBytes(cast) / sizes_.gpus();
+  const std::int64_t bytes = WholeBytes(cast) / sizes_.GpusOf(cast);
   added.types = {sizes_.FlatType(cast, bytes)};
   return AddTensor(std::move(added), bytes, TensorRole::kParameter,
                    fmt::format("converted shards of {}", unit.Name()));
@@ -60,13 +60,14 @@ ValueId ShardedStep::CastShards(std::size_t i, Phase phase,
 
 void ShardedStep::Gather(std::size_t i, Phase phase) {
   const ShardedUnit& unit = found_.units[i];
+  if (sizes_.GpusOf(unit.parameters) == 1) return;
   Added added{.target = {},
               .inputs = {},
               .types = {},
               .storages = {},
               .phase = phase,
               .scope = unit.path,
-              .group = sizes_.gpus()};
+              .group = sizes_.GpusOf(unit.parameters)};
   std::vector<StorageId> copies;
   added.inputs = TakeShards(i, phase, copies);
   const ValueId cast = CastShards(i, phase, added.inputs);
@@ -88,8 +89,14 @@ void ShardedStep::Gather(std::size_t i, Phase phase) {
 
 void ShardedStep::MakeWhole(std::size_t i, Phase phase) {
   const ShardedUnit& unit = found_.units[i];
+  std::vector<StorageId> copies;
+  std::vector<ValueId> inputs = {states_[i].gathered};
+  // A group of one copies its own (FSDPParamGroup.wait_for_unshard).
+  if (sizes_.GpusOf(unit.parameters) == 1) {
+    inputs = TakeShards(i, phase, copies);
+  }
   Added added{.target = IsFlat() ? "split_with_sizes" : "split_with_sizes_copy",
-              .inputs = {states_[i].gathered},
+              .inputs = std::move(inputs),
               .types = {},
               .storages = {},
               .phase = phase,
@@ -111,6 +118,7 @@ void ShardedStep::MakeWhole(std::size_t i, Phase phase) {
     SetStorage(At(index).storage, storages[k]);
     for (const ValueId id : At(index).sources) SetValue(id, values[k]);
   }
+  for (const StorageId copy : copies) Free(copy);
   last_copied_ = values.front();
   states_[i].is_whole = true;
 }

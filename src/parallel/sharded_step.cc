@@ -56,12 +56,12 @@ namespace foretell::parallel {
 
 ShardedStep::ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
                          std::span<const TrainedParameter> trained,
-                         std::span<const NodeId> passes)
+                         std::span<const NodeId> passes, int expert_gpus)
     : StepRewriter(graph, spec),
       passes_(passes),
       facts_(graph, trained),
-      sizes_(graph, facts_, spec),
-      found_(FindUnits(graph, facts_, spec, passes)),
+      sizes_(graph, facts_, spec, expert_gpus),
+      found_(FindUnits(graph, facts_, spec, passes, expert_gpus > 1)),
       is_held_(graph.storages().size(), false),
       states_(found_.units.size()),
       shards_(facts_.parameters.size(), kNone),
@@ -190,10 +190,11 @@ void ShardedStep::BeginForward(std::size_t i) {
   FreeWaiting();
   MakeWhole(i, Phase::kForward);
   if (!IsFlat()) waiting_ = i;
-  if (std::ranges::count(order_, i) == 0) order_.push_back(i);
+  if (i == 0) order_.push_back(i);
 }
 
 void ShardedStep::EndForward(std::size_t i) {
+  if (std::ranges::count(order_, i) == 0) order_.push_back(i);
   if (spec().kind != ParallelKind::kZero2) FreeWhole(i);
 }
 

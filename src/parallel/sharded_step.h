@@ -21,7 +21,7 @@ class ShardedStep final : public StepRewriter {
  public:
   ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
               std::span<const TrainedParameter> trained,
-              std::span<const NodeId> passes);
+              std::span<const NodeId> passes, int expert_gpus);
 
  private:
   /// Current state of a unit.
@@ -143,13 +143,13 @@ class ShardedStep final : public StepRewriter {
   std::vector<bool> is_held_;    ///< By storage: now, by a hook.
   std::vector<StorageId> held_;  ///< All that hooks held, in the new graph.
   std::vector<HeldGradient> gradients_;
-  std::size_t next_gradient_ = 0;   ///< In gradients_.
-  std::vector<StorageId> sums_;     ///< What the next node allocates.
-  std::vector<UnitState> states_;   ///< By unit.
-  std::vector<ValueId> shards_;     ///< By parameter: its source.
-  std::vector<StorageId> whole_;    ///< By parameter, while it is gathered.
-  std::vector<ValueId> reduced_;    ///< By parameter: its gradient's shard.
-  std::vector<std::size_t> order_;  ///< Units in the order of their gathering.
+  std::size_t next_gradient_ = 0;       ///< In gradients_.
+  std::vector<StorageId> sums_;         ///< What the next node allocates.
+  std::vector<UnitState> states_;       ///< By unit.
+  std::vector<ValueId> shards_;         ///< By parameter: its source.
+  std::vector<StorageId> whole_;        ///< By parameter, while it is gathered.
+  std::vector<ValueId> reduced_;        ///< By parameter: its gradient's shard.
+  std::vector<std::size_t> order_;      ///< The root, then units as they ended.
   std::optional<std::size_t> waiting_;  ///< Whose buffer goes next.
   std::vector<StorageId> packed_;       ///< Being reduced.
   ValueId last_copied_ = kNone;

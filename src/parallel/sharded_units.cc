@@ -9,6 +9,7 @@
 
 #include "foretell/error.h"
 #include "src/graph/block_paths.h"
+#include "src/parallel/expert_paths.h"
 #include "src/parallel/step_rewriter.h"
 
 namespace foretell::parallel {
@@ -222,6 +223,14 @@ class UnitSearch {
   ShardedUnits found_;
 };
 
+/// `block_of`, and lists of experts.
+BlockOf BesideExperts(BlockOf block_of) {
+  return [block_of = std::move(block_of)](std::string_view path) {
+    const std::string_view experts = ExpertsIn(path);
+    return experts.empty() ? block_of(path) : std::string(experts);
+  };
+}
+
 BlockOf BlocksOfSpec(const ParallelSpec& spec) {
   return spec.blocks.empty() ? BlocksOfNumber(0) : BlocksOfPath(spec.blocks);
 }
@@ -242,9 +251,10 @@ std::vector<std::string> BlockPaths(const OperatorGraph& graph,
 }
 
 ShardedUnits FindUnits(const OperatorGraph& graph, const StepFacts& facts,
-                       const ParallelSpec& spec,
-                       std::span<const NodeId> passes) {
-  const BlockOf block_of = BlocksOfSpec(spec);
+                       const ParallelSpec& spec, std::span<const NodeId> passes,
+                       bool has_experts) {
+  BlockOf block_of = BlocksOfSpec(spec);
+  if (has_experts) block_of = BesideExperts(std::move(block_of));
   ShardedUnits found = UnitSearch(graph, facts, block_of, spec, passes).Run();
   if (!spec.blocks.empty() && found.units.size() == 1) {
     throw Error(ErrorCode::kInvalidArgument,

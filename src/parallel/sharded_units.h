@@ -54,10 +54,11 @@ std::vector<std::string> BlockPaths(const OperatorGraph& graph,
                                     const ParallelSpec& spec);
 
 /// Blocks are those of `spec`; a parameter that two of them read is the root's.
+/// With `has_experts` the lists of experts are blocks, too, within theirs.
 /// `passes`: the first node of each pass of a pipeline's GPU; empty for other
 /// steps. Throws Error(kInvalidArgument) for blocks without an operator.
 ShardedUnits FindUnits(const OperatorGraph& graph, const StepFacts& facts,
-                       const ParallelSpec& spec,
-                       std::span<const NodeId> passes);
+                       const ParallelSpec& spec, std::span<const NodeId> passes,
+                       bool has_experts);
 
 }  // namespace foretell::parallel

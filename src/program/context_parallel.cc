@@ -19,6 +19,17 @@ namespace {
 
 thread_local ContextParallelScope* current_context = nullptr;
 
+/// Of the call on `stack` with the operands `in`, which autocast may have cast:
+/// types may differ before.
+void RequireOperandsFit(const c10::OperatorHandle& op,
+                        const meta::AttentionInputs& in,
+                        torch::jit::Stack stack) {
+  auto argument =
+      stack.end() - static_cast<std::ptrdiff_t>(op.schema().arguments().size());
+  for (const at::Tensor& x : {in.query, in.key, in.value}) *argument++ = x;
+  foretell::RequireOperandsFit(op, stack);
+}
+
 bool MayHoldTokens(const BoundInput& input) {
   const std::size_t rank = input.type.shape.size();
   return rank == 3 || (rank == 2 && !IsFloatingPoint(input.type.dtype));
@@ -64,7 +75,6 @@ bool ContextParallelScope::Intercept(const c10::OperatorHandle& op,
       op.operator_name().name != "aten::scaled_dot_product_attention") {
     return false;
   }
-  RequireOperandsFit(op, stack);
   meta::Call call(op, stack);
   meta::AttentionInputs in = meta::AttentionInputsOf(call);
   if (current_context->cast_) {
@@ -72,6 +82,7 @@ bool ContextParallelScope::Intercept(const c10::OperatorHandle& op,
       *x = InType(*x, *current_context->cast_);
     }
   }
+  RequireOperandsFit(op, in, stack);
   call.Return(RingAttention(in, current_context->spec_));
   call.Finish();
   return current_context->is_used_ = true;

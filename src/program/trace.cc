@@ -73,6 +73,16 @@ std::int64_t BatchOf(const std::vector<BoundInput>& inputs) {
   return 1;
 }
 
+/// The flag by which gradients outlive the step in a way that stages and shards
+/// do not have; empty: none.
+std::string_view FlagOfKeptGradients(const TraceOptions& options) {
+  const TrainingLoop& loop = options.loop;
+  if (loop.accumulation > 1 && HasStages(loop.parallel)) return "--accumulate";
+  if (loop.late_zero_grad) return "--late-zero-grad";
+  if (DropsGradients(loop, options.run.torch)) return "";
+  return "--set-to-none off, PyTorch's default before 2.0,";
+}
+
 /// What GPUs share of a step, and of one as PyTorch writes it.
 void RequireParallelFits(const TraceOptions& options) {
   const ParallelSpec& spec = options.loop.parallel;
@@ -99,15 +109,10 @@ void RequireParallelFits(const TraceOptions& options) {
         ToString(spec), ToString(loop.lora));
   }
   if (!ShardsParameters(spec) && !HasStages(spec)) return;
-  const bool adds_up = loop.accumulation > 1 && HasStages(spec);
-  if (adds_up || loop.late_zero_grad ||
-      !DropsGradients(loop, options.run.torch)) {
-    throw InvalidArgument(
-        "{}: gradients that are {}filled with zeros (PyTorch's default before "
-        "2.0) or kept during the forward pass are not modelled with {}",
-        ToString(spec), adds_up ? "added up over batches, " : "",
-        HasStages(spec) ? "a pipeline" : "sharded parameters");
-  }
+  const std::string_view flag = FlagOfKeptGradients(options);
+  if (flag.empty()) return;
+  throw InvalidArgument("{}: {} is not modelled with {}", ToString(spec), flag,
+                        HasStages(spec) ? "a pipeline" : "sharded parameters");
 }
 
 /// Requires a trace without arithmetic, and in training something that has

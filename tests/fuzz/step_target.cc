@@ -111,7 +111,8 @@ void PredictGraphText(std::string_view text) {
     for (const char* const plan :
          {"ddp:2", "zero1:2,bucket-view", "fsdp:4",
           "fsdp1:4,fp32-shards,reentrant", "fsdp:2,cpu-offload",
-          "hsdp:2x2,reduce=bf16", "tp:2", "tp:2,vocabulary"}) {
+          "hsdp:2x2,reduce=bf16", "tp:2", "tp:2,vocabulary", "ep:2",
+          "ep:2+fsdp:2", "ep:2+zero2:1"}) {
       MayRefuse([&] {
         parallel::Parallelize(graph, ParseParallel("plan", plan),
                               TrainedOf(graph));

@@ -29,6 +29,9 @@ TEST(ParallelSpec, ReadsWhatItWrites) {
         "fsdp:8,fp32-shards,reduce=fp32",
         "fsdp:4,cpu-offload",
         "zero2:4,no-sync",
+        "ep:4,imbalance=150+fsdp:2",
+        "ep:8+fsdp:1",
+        "ep:2+hsdp:2x2",
         "fsdp1:2,cpu-offload,no-sync",
         "fsdp1:2,fp32-shards,reentrant,orig-params,reduce=bf16,blocks=h.*",
         "pp:4",
@@ -130,6 +133,11 @@ TEST(ParallelSpec, ShardsAmongGpusThatShareSequences) {
   EXPECT_EQ(ToString(data), "hsdp:2x4");
 }
 
+TEST(ParallelSpec, ReadsDeepSpeedsStageThreeAsShards) {
+  EXPECT_EQ(ToString(ParseParallel("--parallel", "zero3:8,fp32-shards")),
+            "fsdp:8,fp32-shards");
+}
+
 TEST(ParallelSpec, RefusesOtherTexts) {
   for (const std::string text : {"",
                                  "ddp",
@@ -159,6 +167,7 @@ TEST(ParallelSpec, RefusesOtherTexts) {
                                  "tp:2+fsdp:1",
                                  "ep:4,imbalance=99",
                                  "ep:4+ddp:2",
+                                 "ep:4+fsdp1:2",
                                  "fsdp:8,blocks=",
                                  "fsdp:8,bucket-view",
                                  "fsdp1:8,bucket-view",

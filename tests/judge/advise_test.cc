@@ -213,6 +213,15 @@ TEST(Advise, HalvesABatchUntilItFits) {
   EXPECT_THAT(NamesOfRemedies(advice), Not(Contains("4 batches of 16")));
 }
 
+TEST(Remedies, ShardWhatIsCompiled) {
+  const RemedyRow compiled{"torch.compile", "runtime", true, {}};
+  const RemedyRow shard{"shard over 2 GPUs (fsdp:2)", "parallel", true, {}};
+  const RemedyRow offload{"saved tensors on the host", "offload", true, {}};
+  EXPECT_FALSE(Exclude(compiled, shard));
+  EXPECT_TRUE(Exclude(compiled, offload));
+  EXPECT_TRUE(Exclude(offload, compiled));
+}
+
 TEST(Remedies, AreThoseThatApply) {
   const auto names_of = [](const AdviceRequest& request) {
     std::vector<std::string> names;
@@ -231,9 +240,21 @@ TEST(Remedies, AreThoseThatApply) {
   EXPECT_THAT(
       names_of({.setup = {.run = {.mode = Mode::kTraining,
                                   .runtime = {.runtime = Runtime::kCompile}}}}),
-      AllOf(Contains("activation checkpointing"),
-            Not(Contains(AnyOf("torch.compile", "saved tensors on the host",
-                               "shard over 2 GPUs (fsdp:2)")))));
+      AllOf(
+          Contains("activation checkpointing"),
+          Contains("shard over 2 GPUs (fsdp:2)"),
+          Not(Contains(AnyOf("torch.compile", "saved tensors on the host")))));
+  EXPECT_THAT(
+      names_of(
+          {.setup = {.run = {.mode = Mode::kTraining,
+                             .runtime = {.runtime = Runtime::kTensorRt}}}}),
+      Not(Contains("shard over 2 GPUs (fsdp:2)")));
+  const auto shared = [&](const char* plan) {
+    return names_of({.setup = {.run = {.mode = Mode::kTraining},
+                               .loop = {.parallel = ParseParallel("", plan)}}});
+  };
+  EXPECT_THAT(shared("fsdp:8"), Contains("torch.compile"));
+  EXPECT_THAT(shared("tp:8"), Not(Contains("torch.compile")));
   const AdviceRequest training = {.setup = {.run = {.mode = Mode::kTraining},
                                             .loop = {.foreach = false,
                                                      .set_to_none = false,

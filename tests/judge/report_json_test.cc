@@ -90,8 +90,9 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
   EXPECT_THAT(
       KeysOf(json["verdict"]),
       ElementsAre("outcome", "estimate_mib", "at_most_mib", "usable_mib",
-                  "samples_per_s", "tokens_per_s", "cards", "parts",
-                  "suggestion", "title", "inputs", "place", "lines"));
+                  "samples_per_s", "tokens_per_s", "total_samples_per_s",
+                  "total_tokens_per_s", "cards", "parts", "suggestion", "title",
+                  "inputs", "place", "lines"));
   EXPECT_THAT(KeysOf(json["latency"]),
               ElementsAre("ms", "interval_ms", "source", "compute_ms",
                           "memory_ms", "overhead_ms", "bound", "gpu_ms",

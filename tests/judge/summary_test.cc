@@ -152,6 +152,24 @@ TEST(Summary, CountsEveryBatchThatAStepAccumulates) {
   EXPECT_DOUBLE_EQ(ThroughputOf(report).tokens_per_s.value(), 4 * 409600);
 }
 
+TEST(Summary, CountsTheBatchesOfAllGpus) {
+  Report report = ReportOf(SmallGraph());
+  report.prediction[Target::kLatency].value = 10;
+  report.inputs = {{"ids", {DType::kI64, {8, 512}}}};
+  report.parallel = {.plan = "ddp:8", .gpus = 8, .batches = 8};
+  const Throughput rate = ThroughputOf(report);
+  EXPECT_DOUBLE_EQ(TotalOf(rate, report).samples_per_s, 6400);
+  EXPECT_DOUBLE_EQ(TotalOf(rate, report).tokens_per_s.value(), 8 * 409600);
+  EXPECT_THAT(LineOf(Summarize(report), "speed"),
+              HasSubstr("800 samples/s, 409600 tokens/s on each GPU (8 GPUs: "
+                        "6400 samples/s, 3276800 tokens/s)"));
+  report.parallel->batches = 2;
+  EXPECT_THAT(LineOf(Summarize(report), "speed"),
+              HasSubstr("on each group of 4 (8 GPUs: 1600 samples/s"));
+  report.parallel->batches = 1;  // tp:8.
+  EXPECT_THAT(LineOf(Summarize(report), "speed"), Not(HasSubstr("GPUs")));
+}
+
 TEST(Summary, CountsTheTokensOfAMatrixOfIntegers) {
   Report report = ReportOf(SmallGraph());
   report.prediction[Target::kLatency].value = 10;

@@ -38,6 +38,12 @@ TEST(Combined, AveragesPartsOfLayers) {
   EXPECT_EQ(groups[0].plan, "tp:2");
   EXPECT_EQ(groups[1].plan, "ddp:4");
   EXPECT_EQ(GpusOf(groups), 8);
+  EXPECT_EQ(BatchesOf(groups), 4);
+  EXPECT_EQ(BatchesOf(GroupsOf(layers)), 1);
+  EXPECT_EQ(BatchesOf({{.plan = "ep:4", .gpus = 4}}), 4);
+  EXPECT_EQ(
+      BatchesOf({{.plan = "cp:2", .gpus = 2}, {.plan = "fsdp:4", .gpus = 8}}),
+      4);
   EXPECT_EQ(ExchangesBy(both, "tp:2"), ExchangesBy(layers, "tp:2"));
   EXPECT_GT(ExchangesBy(both, "ddp:4"), 0);
   EXPECT_EQ(StateBytes(both), StateBytes(layers));

@@ -55,23 +55,34 @@ output %a, %b
 
 TEST(Link, HidesWhatTheBackwardPassCovers) {
   const CostEstimate alone = CostOf("", 0);
-  EXPECT_EQ(alone.link_ms, 0);
+  EXPECT_EQ(alone.gpu_link.busy_ms, 0);
   EXPECT_EQ(alone.exposed_link_ms, 0);
   const CostEstimate fast = CostOf("ddp:8", 300);
   const CostEstimate slow = CostOf("ddp:8", 1);
-  EXPECT_EQ(fast.link_gb_s, 300);
-  EXPECT_GT(slow.link_ms, 100 * fast.link_ms / 3);
-  EXPECT_LE(fast.exposed_link_ms, fast.link_ms);
-  EXPECT_LT(slow.exposed_link_ms, slow.link_ms);
+  EXPECT_EQ(fast.gpu_link.gb_s, 300);
+  EXPECT_GT(slow.gpu_link.busy_ms, 100 * fast.gpu_link.busy_ms / 3);
+  EXPECT_LE(fast.exposed_link_ms, fast.gpu_link.busy_ms);
+  EXPECT_LT(slow.exposed_link_ms, slow.gpu_link.busy_ms);
   EXPECT_NEAR(slow.latency_ms - slow.exposed_link_ms,
               fast.latency_ms - fast.exposed_link_ms, 1e-9);
   // 18.5 MB at 0.8 GB/s, and nothing else takes so long.
-  EXPECT_NEAR(slow.link_ms, 23.2, 0.5);
+  EXPECT_NEAR(slow.gpu_link.busy_ms, 23.2, 0.5);
   EXPECT_GT(slow.latency_ms, 20);
 }
 
+TEST(Link, TellsCopiesToTheHostFromExchanges) {
+  const CostEstimate shards = CostOf("fsdp:8", 300);
+  const CostEstimate offloaded = CostOf("fsdp:8,cpu-offload", 300);
+  EXPECT_EQ(shards.host_link.bytes, 0);
+  EXPECT_EQ(offloaded.gpu_link.bytes, shards.gpu_link.bytes);
+  EXPECT_NEAR(offloaded.gpu_link.busy_ms, shards.gpu_link.busy_ms, 1e-9);
+  EXPECT_EQ(offloaded.host_link.gb_s, 31.5);  // PCIe 4.0.
+  EXPECT_GT(offloaded.host_link.busy_ms,
+            offloaded.host_link.bytes / (0.8 * 31.5e6));
+}
+
 TEST(Link, IsTheDevicesUnlessItIsGiven) {
-  EXPECT_EQ(CostOf("fsdp:8", 0).link_gb_s, A100().link_gb_s);
+  EXPECT_EQ(CostOf("fsdp:8", 0).gpu_link.gb_s, A100().link_gb_s);
   DeviceSpec unknown = A100();
   unknown.link_gb_s = 0;
   const OperatorGraph graph = parallel_test::ReadStep("mlp").Under("fsdp:8");

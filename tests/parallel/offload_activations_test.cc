@@ -139,8 +139,8 @@ TEST(OffloadActivations, TakesTimeOnTheLinkToTheHost) {
   }
   EXPECT_EQ(bytes, 2 * (kLayers - 1) * kBytes);
   const CostEstimate cost = EstimateCost(graph, test::A100());
-  EXPECT_EQ(cost.link_gb_s, 31.5);  // PCIe 4.0, not NVLink.
-  EXPECT_NEAR(cost.link_ms, bytes / (0.8 * 31.5e6), 1e-9);
+  EXPECT_EQ(cost.host_link.gb_s, 31.5);  // PCIe 4.0, not NVLink.
+  EXPECT_NEAR(cost.host_link.busy_ms, bytes / (0.8 * 31.5e6), 1e-9);
 }
 
 }  // namespace

@@ -146,9 +146,9 @@ TEST(Pipeline, BeginsStagesWithTheModulesThatSplitNames) {
 }
 
 TEST(Pipeline, RefusesMoreStagesThanBlocks) {
-  ExpectError(
-      [] { MicroBatches("pp:16,microbatches=4"); }, ErrorCode::kInvalidArgument,
-      "the network has 7 numbered modules, expected at least 16 stages");
+  ExpectError([] { MicroBatches("pp:16,microbatches=4"); },
+              ErrorCode::kInvalidArgument,
+              "the network has 7 numbered modules for 16 stages");
   ExpectError([] { MicroBatches("pp:2,microbatches=3"); },
               ErrorCode::kUnsupported, "is not one of 3 micro-batches");
 }

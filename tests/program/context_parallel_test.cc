@@ -3,6 +3,7 @@
 
 #include "src/program/context_parallel.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@
 #include "src/graph/collective.h"
 #include "tests/parallel/real_rows.h"
 #include "tests/program/fake_program.h"
+#include "tests/program/running_module.h"
 #include "tests/program/shared_step.h"
 
 namespace foretell::context_test {
@@ -47,7 +49,8 @@ struct Layer {
 /// Block of the script.
 struct Block {
   Block(Weights& weights, const std::string& name)
-      : norm1(weights, name + ".norm1", kWidth),
+      : path("blocks." + name),
+        norm1(weights, name + ".norm1", kWidth),
         norm2(weights, name + ".norm2", kWidth),
         qkv(weights, name + ".qkv", kWidth, 3 * kWidth),
         out(weights, name + ".out", kWidth, kWidth),
@@ -55,6 +58,7 @@ struct Block {
         down(weights, name + ".down", 4 * kWidth, kWidth) {}
 
   at::Tensor operator()(at::Tensor x) const {
+    const program_test::RunningModule module(path);
     const std::vector<at::Tensor> qkvs =
         qkv(norm1(x))
             .view({x.size(0), x.size(1), 3, kHeads, -1})
@@ -66,6 +70,7 @@ struct Block {
     return x + down(at::gelu(up(norm2(x))));
   }
 
+  std::string path;
   Norm norm1, norm2;
   Layer qkv, out, up, down;
 };
@@ -96,7 +101,8 @@ Trace TraceStep(const program_test::Network& network, const std::string& plan,
   // FlashAttention on GPUs.
   const Precision precision =
       device == TraceDevice::kMeta ? Precision::kBf16 : Precision::kFp32;
-  return program_test::TraceShared(network, plan, device, tokens, precision);
+  return program_test::TraceShared(network, plan, device, tokens,
+                                   {.run = {.precision = precision}});
 }
 
 OperatorGraph StepOnGpus(const std::string& plan,
@@ -107,14 +113,15 @@ OperatorGraph StepOnGpus(const std::string& plan,
 TEST(ContextParallel, TakesTheBytesThatPyTorchAllocates) {
   int compared = 0;
   for (const RealRow& row : parallel_test::RealRows()) {
-    if (row.network != "ring") continue;
-    SCOPED_TRACE(row.plan);
-    EXPECT_EQ(parallel_test::Simulated(
-                  TraceStep(Decoder(), row.plan, TraceDevice::kCpu).graph),
-              row.bytes);
+    if (!row.network.starts_with("ring")) continue;
+    SCOPED_TRACE(fmt::format("{} {} x{}", row.network, row.plan, row.batches));
+    const Trace trace = program_test::TraceShared(
+        Decoder(), row.plan, TraceDevice::kCpu, {4, 16},
+        program_test::OptionsOf(row, "blocks.*"));
+    EXPECT_EQ(parallel_test::Simulated(trace.graph), row.bytes);
     ++compared;
   }
-  EXPECT_EQ(compared, 9);
+  EXPECT_EQ(compared, 13);
 }
 
 std::int64_t CountOf(const OperatorGraph& graph, std::string_view target) {
@@ -153,6 +160,30 @@ TEST(ContextParallel, SharesGradientsAmongAllGpus) {
   EXPECT_EQ(groups[0].plan, "cp:2");
   EXPECT_EQ(groups[1].plan, "fsdp:4");
   EXPECT_EQ(groups[1].gpus, 8);
+}
+
+TEST(ContextParallel, CastsWhatAttentionReadsUnderAutocast) {
+  // Queries and keys in FP32, as rotary positions leave them, and values of a
+  // layer in FP16.
+  const auto network = [](Weights& weights) {
+    const at::Tensor table = weights.Parameter("table", {50, kWidth});
+    const Layer values(weights, "values", kWidth, kWidth);
+    return [=](Tensors x) -> Tensors {
+      const at::Tensor y = at::embedding(table, x[0]).unsqueeze(1);
+      return {at::scaled_dot_product_attention(y, y, values(y), {}, 0.0,
+                                               /*is_causal=*/true)};
+    };
+  };
+  const OperatorGraph graph =
+      program_test::TraceShared(
+          network, "cp:2", TraceDevice::kMeta, {4, 16},
+          {.run = {.precision = Precision::kFp16, .autocast = true}})
+          .graph;
+  for (const Node& node : graph.nodes()) {
+    if (node.kind != OpKind::kAttention) continue;
+    EXPECT_EQ(graph.value(node.inputs.front()).type.dtype, DType::kF16);
+  }
+  EXPECT_GT(CountOf(graph, kAllGather), 0);
 }
 
 TEST(ContextParallel, KeepsTheLengthOfTheWholeInput) {

@@ -3,10 +3,12 @@
 
 #include "src/program/expert_parallel.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "src/graph/collective.h"
 #include "tests/parallel/real_rows.h"
 #include "tests/program/fake_program.h"
+#include "tests/program/running_module.h"
 #include "tests/program/shared_step.h"
 
 namespace foretell::expert_test {
@@ -45,7 +48,8 @@ struct TestExpert {
 /// RoutedBlock of the script.
 struct RoutedBlock {
   RoutedBlock(Weights& weights, const std::string& name)
-      : norm(weights, name + ".norm", kFeatures),
+      : path(name),
+        norm(weights, name + ".norm", kFeatures),
         router(
             weights.Parameter(name + ".router.weight", {kExperts, kFeatures})) {
     const std::int64_t here = ExpertParallelScope::ExpertsHere(kExperts);
@@ -55,7 +59,18 @@ struct RoutedBlock {
     }
   }
 
+  at::Tensor RunExperts(const at::Tensor& rows) const {
+    const program_test::RunningModule module(path + ".experts");
+    std::vector<at::Tensor> parts =
+        rows.split(rows.size(0) / static_cast<std::int64_t>(experts.size()));
+    for (std::size_t i = 0; i < experts.size(); ++i) {
+      parts[i] = experts[i](parts[i]);
+    }
+    return at::cat(parts);
+  }
+
   at::Tensor operator()(const at::Tensor& x) const {
+    const program_test::RunningModule module(path);
     const bool shares = ExpertParallelScope::Shares();
     const at::Tensor tokens = norm(x).flatten(0, 1);
     const auto [top, chosen] =
@@ -64,17 +79,13 @@ struct RoutedBlock {
     const at::Tensor token = at::div(order, kChoices, "floor");
     at::Tensor rows = tokens.index({token});
     if (shares) rows = ExpertParallelScope::Dispatch(rows, kExperts);
-    std::vector<at::Tensor> parts =
-        rows.split(rows.size(0) / static_cast<std::int64_t>(experts.size()));
-    for (std::size_t i = 0; i < experts.size(); ++i) {
-      parts[i] = experts[i](parts[i]);
-    }
-    at::Tensor y = at::cat(parts);
+    at::Tensor y = RunExperts(rows);
     if (shares) y = ExpertParallelScope::Combine(y, order.size(0));
     y = y * top.flatten().index({order}).unsqueeze(-1);
     return x + at::zeros_like(tokens).index_add(0, token, y).view(x.sizes());
   }
 
+  std::string path;
   Norm norm;
   at::Tensor router;
   std::vector<TestExpert> experts;
@@ -108,14 +119,15 @@ OperatorGraph TraceRouted(const program_test::Network& network,
 TEST(ExpertParallel, TakesTheBytesThatPyTorchAllocates) {
   int compared = 0;
   for (const RealRow& row : parallel_test::RealRows()) {
-    if (row.network != "routed") continue;
-    SCOPED_TRACE(row.plan);
-    EXPECT_EQ(parallel_test::Simulated(
-                  TraceRouted(RoutedDecoder(), row.plan, TraceDevice::kCpu)),
-              row.bytes);
+    if (!row.network.starts_with("routed")) continue;
+    SCOPED_TRACE(fmt::format("{} {} x{}", row.network, row.plan, row.batches));
+    const Trace trace = program_test::TraceShared(
+        RoutedDecoder(), row.plan, TraceDevice::kCpu, {4, 12},
+        program_test::OptionsOf(row, "blocks.*"));
+    EXPECT_EQ(parallel_test::Simulated(trace.graph), row.bytes);
     ++compared;
   }
-  EXPECT_EQ(compared, 3);
+  EXPECT_EQ(compared, 9);
 }
 
 std::vector<std::int64_t> BytesExchanged(const std::string& plan) {
@@ -139,6 +151,21 @@ TEST(ExpertParallel, SendsEachRowThereAndBack) {
   EXPECT_EQ(std::ranges::count(bytes, kRows), 3 * 4);
   // Half as many more rows come in than went out.
   EXPECT_EQ(BytesExchanged("ep:4,imbalance=150")[1], kRows * 3 / 2);
+}
+
+TEST(ExpertParallel, ShardsExpertsAmongGpusThatHaveThem) {
+  const OperatorGraph graph =
+      TraceRouted(RoutedDecoder(), "ep:2+hsdp:2x2", TraceDevice::kMeta);
+  EXPECT_EQ(GpusOf(GroupsOf(graph)), 8);
+  std::set<std::int64_t> of_experts;
+  std::set<std::int64_t> of_others;
+  for (const Node& node : graph.nodes()) {
+    if (node.target != kAllGather) continue;
+    (node.scope.ends_with(".experts") ? of_experts : of_others)
+        .insert(CollectiveOf(node)->gpus);
+  }
+  EXPECT_THAT(of_experts, testing::ElementsAre(2));
+  EXPECT_THAT(of_others, testing::ElementsAre(4));
 }
 
 TEST(ExpertParallel, RefusesWhatCannotBeShared) {

@@ -2,10 +2,14 @@
 
 #include <utility>
 
+#include "tests/program/running_module.h"
+
 namespace foretell::program_test {
 namespace {
 
 constexpr double kWeightDeviation = 0.1;
+
+thread_local std::string running = "net";
 
 class FakeInstance final : public ProgramInstance {
  public:
@@ -21,7 +25,7 @@ class FakeInstance final : public ProgramInstance {
   std::vector<NamedTensor> Buffers() const override {
     return weights_.buffers();
   }
-  std::string CurrentScope() const override { return "net"; }
+  std::string CurrentScope() const override { return running; }
 
  private:
   Weights weights_;
@@ -65,6 +69,11 @@ class FakeSource final : public Program::Source {
 };
 
 }  // namespace
+
+RunningModule::RunningModule(std::string path)
+    : outer_(std::exchange(running, std::move(path))) {}
+
+RunningModule::~RunningModule() { running = std::move(outer_); }
 
 at::Tensor Weights::Own(const std::string& name, at::Tensor tensor) {
   if (training()) tensor.set_requires_grad(true);

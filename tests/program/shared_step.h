@@ -7,6 +7,7 @@
 
 #include "foretell/parallel.h"
 #include "foretell/trace.h"
+#include "tests/parallel/real_rows.h"
 #include "tests/program/fake_program.h"
 
 namespace foretell::program_test {
@@ -24,20 +25,29 @@ struct Norm {
 };
 
 /// A training step with momentum of a network of whole numbers, as one GPU of
-/// `plan` runs it; an empty plan: alone.
+/// `plan` runs it; an empty plan: alone. The rest is of `options`.
 inline Trace TraceShared(const Network& network, const std::string& plan,
                          TraceDevice device,
                          const std::vector<std::int64_t>& tokens,
-                         Precision precision = Precision::kFp32) {
+                         TraceOptions options = {}) {
   const std::vector<BoundInput> inputs = {{"x", {DType::kI64, tokens}}};
-  return TraceProgram(
-      FakeProgram("net", inputs, network), inputs,
-      {.run = {.mode = Mode::kTraining,
-               .precision = precision,
-               .optimizer = Optimizer::kMomentum},
-       .loop = {.parallel = plan.empty() ? ParallelSpec{}
-                                         : ParseParallel("--parallel", plan)},
-       .device = device});
+  options.run.mode = Mode::kTraining;
+  options.run.optimizer = Optimizer::kMomentum;
+  options.device = device;
+  if (!plan.empty()) {
+    options.loop.parallel = ParseParallel("--parallel", plan);
+  }
+  return TraceProgram(FakeProgram("net", inputs, network), inputs, options);
+}
+
+/// How the network of a row of tests/golden/parallel is trained:
+/// "-checkpointed" runs the modules `blocks` again, and batches may add up.
+inline TraceOptions OptionsOf(const parallel_test::RealRow& row,
+                              const std::string& blocks) {
+  TraceOptions options;
+  options.loop.accumulation = row.batches;
+  if (row.network.ends_with("-checkpointed")) options.loop.recompute = blocks;
+  return options;
 }
 
 }  // namespace foretell::program_test

@@ -130,10 +130,10 @@ class Parallel(unittest.TestCase):
                 (("--parallel", "xp:4"), "--parallel 'xp:4': expected a plan of ddp"),
                 (("--parallel", "ep:4"), "ep:4: experts are shared of networks"),
                 (("--parallel", "cp:4"), "cp:4: no input is [batch, tokens]"),
-                (("--parallel", "pp:2", "--accumulate", "2"), "pp:2: gradients"),
-                (("--parallel", "pp:64"), "expected at least 64 stages"),
+                (("--parallel", "pp:2", "--accumulate", "2"), "pp:2: --accumulate is not"),
+                (("--parallel", "pp:64"), "for 64 stages"),
                 (("--parallel", "ddp:1"), "--parallel 'ddp:1': expected a number of GPUs"),
-                (("--parallel", "fsdp:2", "--torch", "1.13"), "fsdp:2: gradients"),
+                (("--parallel", "fsdp:2", "--torch", "1.13"), "fsdp:2: --set-to-none off"),
                 (("--parallel", "fsdp:2,blocks=no.*"), "no block 'no.*'"),
                 (("--parallel", "ddp:2", "--mode", "inference"),
                  "needs --mode training")):
