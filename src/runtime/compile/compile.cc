@@ -106,7 +106,11 @@ OperatorGraph CompileWithCheckpoints(const OperatorGraph& recorded,
             FindBlockRuns(step, blocks, BlocksOf(blocks, level)).runs;
         if (runs.empty()) return std::nullopt;
         if (!spec.only.empty() && !AreCompiled(runs, FindRegions(step, spec))) {
-          return std::nullopt;
+          if (level > 0) return std::nullopt;
+          throw InvalidArgument(
+              "--recompute {}: a block is not inside of a module that {} "
+              "compiles, expected checkpoints inside of these modules",
+              recompute, ToString(spec));
         }
         const Checkpoints checkpoints = {blocks, BlocksOf(blocks, level)};
         return Compiler(spec, torch, &checkpoints).Compile(step, recorded);
