@@ -328,12 +328,12 @@ class RegionJoiner {
       const StorageId was = step_.graph.value(id).storage;
       step_.storage_of[IndexOf(was)] = storage;
       if (!recorded_[IndexOf(was)].is_freed) lives_.NeedForever(storage);
-      if (phase == Phase::kForward && IsWhole()) held_.push_back(storage);
+      if (phase == Phase::kForward && CompilesAll()) held_.push_back(storage);
     }
   }
 
   /// Whether the network is compiled, not modules of it.
-  bool IsWhole() const {
+  bool CompilesAll() const {
     return std::ranges::count(regions_.is_compiled, false) == 0;
   }
 
