@@ -13,6 +13,7 @@
 #include "src/graph/copy_node.h"
 #include "src/graph/index_of.h"
 #include "src/graph/node_events.h"
+#include "src/runtime/compile/recorded_lives.h"
 #include "src/runtime/compile/storage_lives.h"
 
 // A storage dies with its last reader, and not before
@@ -42,27 +43,6 @@ struct Part {
   std::vector<StorageId> storage_of;  ///< By storage: the latest.
 };
 
-/// The first and last event of a storage of the step.
-struct Recorded {
-  bool is_born = false;
-  NodeId birth = kNone;
-  bool is_freed = false;
-};
-
-std::vector<Recorded> RecordedOf(const OperatorGraph& step) {
-  std::vector<Recorded> recorded(step.storages().size());
-  for (const MemoryEvent& event : step.events()) {
-    Recorded& one = recorded[IndexOf(event.storage)];
-    if (event.kind == Kind::kAllocate) {
-      one.is_born = true;
-      one.birth = event.node;
-    } else {
-      one.is_freed = true;
-    }
-  }
-  return recorded;
-}
-
 class RegionJoiner {
  public:
   RegionJoiner(const OperatorGraph& step, const Regions& regions,
@@ -73,7 +53,7 @@ class RegionJoiner {
         builder_(info_),
         lives_(builder_),
         step_(step),
-        recorded_(RecordedOf(step)) {
+        recorded_(RecordedLives(step)) {
     builder_.SetParameterElements(step.ParameterElements());
   }
 
@@ -114,22 +94,8 @@ class RegionJoiner {
     return IsEager(regions_.of_node[IndexOf(id)]);
   }
 
-  /// What an earlier step has left: storages without a tensor of this one.
   void AddLeft() {
-    std::vector<bool> has_value(step_.graph.storages().size(), false);
-    for (const Value& value : step_.graph.values()) {
-      has_value[IndexOf(value.storage)] = true;
-    }
-    std::set<StorageId> left;
-    for (const MemoryEvent& event : EventsOf(step_.graph, kNone)) {
-      if (has_value[IndexOf(event.storage)]) continue;
-      if (event.kind == Kind::kAllocate) {
-        left.insert(event.storage);
-      } else {
-        left.erase(event.storage);
-      }
-    }
-    for (const StorageId id : left) {
+    for (const StorageId id : LeftByEarlierSteps(step_.graph)) {
       const StorageId now = StorageNow(step_, id);
       if (!recorded_[IndexOf(id)].is_freed) lives_.NeedForever(now);
     }
@@ -377,19 +343,7 @@ class RegionJoiner {
       step_.storage_of[IndexOf(step_.graph.value(input).storage)] =
           NowIn(step_, input).storage;
     }
-    const std::span<const MemoryEvent> events = EventsOf(step_.graph, id);
-    std::map<StorageId, int> freed;  // By storage of the new graph: the place.
-    for (int place = 0; std::cmp_less(place, events.size()); ++place) {
-      const auto& [kind, storage, _] = events[static_cast<std::size_t>(place)];
-      const StorageId now = StorageNow(step_, storage);
-      if (kind == Kind::kAllocate) {
-        lives_.Bear(now, {added, place});
-        if (!recorded_[IndexOf(storage)].is_freed) lives_.NeedForever(now);
-      } else {
-        lives_.Need(now, {added, place});
-        freed[now] = place;
-      }
-    }
+    const std::map<StorageId, int> freed = PlayEvents(id, added);
     Copy(step_, id, {.further = EagerMark(node)});
     ForEachRead(node, [&](ValueId read) {
       if (step_.now[IndexOf(read)] == kNone) return;
@@ -399,6 +353,25 @@ class RegionJoiner {
                   {added, found == freed.end() ? kAfterAll : found->second});
       Save(now, node.phase);
     });
+  }
+
+  /// The events of the step during `id`. Returns the place of each free, by
+  /// storage of the new graph.
+  std::map<StorageId, int> PlayEvents(NodeId id, NodeId added) {
+    const std::span<const MemoryEvent> events = EventsOf(step_.graph, id);
+    std::map<StorageId, int> freed;
+    for (int place = 0; std::cmp_less(place, events.size()); ++place) {
+      const MemoryEvent& event = events[static_cast<std::size_t>(place)];
+      const StorageId now = StorageNow(step_, event.storage);
+      if (event.kind == Kind::kFree) {
+        lives_.Need(now, {added, place});
+        freed[now] = place;
+        continue;
+      }
+      lives_.Bear(now, {added, place});
+      if (!recorded_[IndexOf(event.storage)].is_freed) lives_.NeedForever(now);
+    }
+    return freed;
   }
 
   static Attributes EagerMark(const Node& node) {
@@ -414,10 +387,10 @@ class RegionJoiner {
   Part step_;
   std::map<int, Part> parts_;  ///< By compiled region.
   std::map<std::string, ValueId> step_value_;
-  std::vector<Recorded> recorded_;  ///< By storage of the step.
-  std::vector<StorageId> held_;     ///< Handed on in the forward pass.
-  NodeId forward_end_ = kNone;      ///< Its last node, once it is there.
-  bool begins_ = true;              ///< No kernel of the pass yet.
+  std::vector<RecordedLife> recorded_;  ///< By storage of the step.
+  std::vector<StorageId> held_;         ///< Handed on in the forward pass.
+  NodeId forward_end_ = kNone;          ///< Its last node, once it is there.
+  bool begins_ = true;                  ///< No kernel of the pass yet.
 };
 
 }  // namespace
