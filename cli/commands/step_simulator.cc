@@ -16,8 +16,8 @@ void RefuseEagerChanges(const StepSetup& setup) {
   if (CanShareStep(runtime, loop.parallel) && !loop.offload_activations) return;
   throw InvalidArgument(
       "runtime {}: offloading and several GPUs are modelled in eager PyTorch "
-      "alone, ddp, zero1, zero2 and fsdp also with compile",
-      ToString(setup.run.runtime));
+      "alone, {} also with compile",
+      ToString(setup.run.runtime), CompiledPlans());
 }
 
 }  // namespace

@@ -97,6 +97,9 @@ struct PartnerRow {
 const std::vector<PartnerRow>& Rows() {
   using G = const Given&;
   constexpr std::string_view kTraining = "needs --mode training";
+  static const std::string kShared = fmt::format(
+      "is for one GPU, compile also for {}, and without --offload-activations",
+      CompiledPlans());
   static const std::vector<PartnerRow> kPartners = {
       {"",
        "--optimizer --foreach --fused --set-to-none --late-zero-grad "
@@ -122,8 +125,7 @@ const std::vector<PartnerRow>& Rows() {
              ParseRuntime("--runtime", runtimes.front()).runtime,
              ParseParallel("--parallel", plans.front()));
        },
-       "is for one GPU, compile also for ddp, zero1, zero2 and fsdp, and "
-       "without --offload-activations"},
+       kShared},
       {"", "--runtime",
        [](G given) {
          const auto values = given.Values("--runtime");

@@ -38,6 +38,13 @@ enum class OrtSearch : std::uint8_t { kExhaustive, kHeuristic, kDefault };
 /// (freezing_discard_parameters).
 enum class Freezing : std::uint8_t { kOff, kKeep, kDiscard };
 
+/// Stands for the modules whose path ends with its first number, as those of a
+/// ModuleList, in RuntimeSpec::only.
+inline constexpr std::string_view kAutomaticModules = "auto";
+/// Stands there for the function of the loss behind the network, unless a
+/// module has this path.
+inline constexpr std::string_view kLossFunction = "loss";
+
 /// The value of `--runtime`. Fields of another runtime than `runtime` keep
 /// their defaults, which are that runtime's own.
 struct RuntimeSpec {
@@ -56,6 +63,10 @@ struct RuntimeSpec {
   /// kCompile: modules, by path, after whose calls Dynamo breaks the graph, in
   /// addition to what the recorded program shows.
   std::vector<std::string> breaks = {};
+  /// kCompile: modules, by path, each of whose calls is compiled alone, while
+  /// the rest is eager PyTorch's; also kAutomaticModules and kLossFunction.
+  /// Empty: the whole network is compiled.
+  std::vector<std::string> only = {};
 
   OrtLevel level = OrtLevel::kAll;            ///< kOnnxRuntime.
   OrtSearch search = OrtSearch::kExhaustive;  ///< kOnnxRuntime.
@@ -76,7 +87,8 @@ struct RuntimeSpec {
 /// "eager", "compile", "compile,reduce-overhead", "compile,max-autotune",
 /// "compile,max-autotune-no-cudagraphs", "compile,budget=0.5",
 /// "compile,freezing", "compile,freezing=discard",
-/// "compile,breaks=layer1.0|layer2", "onnxruntime",
+/// "compile,breaks=layer1.0|layer2", "compile,only=auto",
+/// "compile,only=layers.*|head", "onnxruntime",
 /// "onnxruntime,level=basic,search=heuristic,arena=exact,nhwc,overrides",
 /// "tensorrt", "tensorrt,int8,sparse".
 std::string ToString(const RuntimeSpec& spec);

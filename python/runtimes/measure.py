@@ -70,8 +70,9 @@ def compiled(request, words):
     named = {name: one.to(**move) if isinstance(one, torch.Tensor) else one
              for name, one in named.items()}
     functorch.activation_memory_budget = float(option(words, "budget", 1))
-    if any(word.startswith("breaks=") for word in words):
-        raise Refused("graph breaks of an exported program are not measured")
+    if any(word.startswith(("breaks=", "only=")) for word in words):
+        raise Refused("an exported program is measured as one whole: breaks= and "
+                      "only= name modules of it")
     if any(word.startswith("freezing") for word in words):
         inductor.freezing = True
         inductor.freezing_discard_parameters = "freezing=discard" in words

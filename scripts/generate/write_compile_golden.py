@@ -4,7 +4,7 @@
     { kernel_oracle.py training/* inference/*
       partition_oracle.py --budget 0.5 training/*; } | write_compile_golden.py FOLDER
 
-Rows of partition_oracle.py have a budget. A row's file is MODE/NETWORK. Steps
+Rows of partition_oracle.py have a budget, or modules that alone are compiled. A row's file is MODE/NETWORK. Steps
 that could not be scheduled or divided are reported and left out.
 """
 
@@ -16,12 +16,15 @@ import sys
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    saved, counts = [], []
+    saved, only, counts = [], [], []
     for line in sys.stdin:
         row = json.loads(line)
         mode, network = row["file"].split("/", 1)
         if "error" in row:
             print(f"{network}, {mode}: {row['error']}", file=sys.stderr)
+            continue
+        if "only" in row:
+            only.append([network, row["only"], row["bytes"]])
             continue
         if "budget" in row:
             saved.append([network, row["checkpoint"], f"{row['budget']:g}",
@@ -34,6 +37,7 @@ def main():
                        passes.get("backward", 0)])
     _write(folder / "saved_bytes.csv",
            ["network", "checkpoint", "budget", "bytes"], saved)
+    _write(folder / "only_bytes.csv", ["network", "only", "bytes"], only)
     _write(folder / "kernel_counts.csv",
            ["network", "mode", "forward", "backward"], counts)
 

@@ -49,10 +49,26 @@ import published
 
 # torchtitan b5bcd76c: every second product and all attention kept (llama3_8b.toml,
 # parallelize_llama.py), fused AdamW, and logits that are dropped before the backward pass
-# (train.py). The card is a kind of H100 of 96 GB that no catalogue has.
+# (train.py). torchao's rows are torchtitan's steps, too.
 TORCHTITAN = ("--mode", "training", "--precision", "bf16", "--fused", "on",
-              "--loss-in-function", "--recompute", "auto,save=mm/2|sdpa", "--torch", "2.6",
-              "--device", "h100-nvl-94gb")
+              "--loss-in-function")
+# "selective" is by operator, as llama3_8b.toml says.
+TITAN_CHECKPOINTS = {"selective": "auto,save=mm/2|sdpa",
+                     "selective per op": "auto,save=mm/2|sdpa", "full": "auto"}
+# By origin and release: PyTorch, what is compiled, other flags. apply_compile of
+# parallelize_llama.py compiles each block; since bbb1b616e (April 2025) components/loss.py
+# compiles the loss as well, which before would not run. The pages of torchao name PyTorch
+# 2.7 with torchtitan 0.0.2, and 2.9; run_train.sh, which they call, has had expandable
+# segments since a5e57e4a9 (October 2024). torchtitan's own page does not say how its jobs on
+# up to 512 GPUs were started.
+TITAN_RUNS = {
+    ("torchtitan", "2024-12"): ("2.6", "compile,only=auto", ()),
+    ("torchao", "2025-04"): ("2.7", "compile,only=auto", ("--expandable-segments",)),
+    ("torchao", "2025-08"): ("2.9", "compile,only=auto|loss", ("--expandable-segments",))}
+# The first is a kind of H100 of 96 GB and 500 W that no catalogue has: the nearest has
+# 400 W, which takes longer.
+TITAN_DEVICES = {"H100 SXM 96GB HBM2e 2.4TB/s 500W": "h100-nvl-94gb",
+                 "H100 SXM": "h100-sxm5-80gb", "B200 power limited": "b200-sxm-180gb"}
 ALLOCATED, RESERVED, PROCESS, STEP = "allocated", "reserved", "process", "step"
 # A network of a few kilobytes, to learn whether the program knows a flag.
 TINY = ("zoo:llama3_2_1b?depth=1&width=128&heads=4&kv_heads=4&inner=128"
@@ -397,24 +413,33 @@ def run_of(row, program):
 
 def pretraining_run(row):
     """The Run of a row of train_llm_multi_gpu."""
-    truth = {}
+    truth = {STEP: 1000 * int(row["micro_batch"] or 0) * int(row["seq_len"] or 0)
+             / float(row["tokens_per_s_per_gpu"])}
     if row["peak_reserved_gib"]:
         truth[RESERVED] = float(row["peak_reserved_gib"]) * 1024
-    run = Run(row["origin"], row["model"], "full", int(row["gpus"]), "ok", truth,
+    method = "full, compiled" if row["compile"] == "1" else "full"
+    run = Run(row["origin"], row["model"], method, int(row["gpus"]), "ok", truth,
               {"rank": 0, "targets": (), "optimizer": "adamw",
                "batch": int(row["micro_batch"] or 0), "tokens": int(row["seq_len"] or 0),
                "attention": "sdpa", "kernels": "", "is_dora": False, "double": False,
                "checkpointing": True, "device": "", "half": "bf16",
                "network": finetuning_networks.network(row["model"], row["origin"])})
-    reasons = {"not torchtitan's": row["origin"] != "torchtitan",
-               "torch.compile of blocks alone": row["compile"] != "0",
+    known = TITAN_RUNS.get((row["origin"], row["released"]))
+    reasons = {"not a run of torchtitan's that is known": known is None,
                f"precision {row['precision'].split()[0]}": row["precision"] != "bf16",
-               "pipeline or context parallelism": {row["pp"], row["cp"]} - {"", "1"},
-               f"checkpointing {row['checkpointing']}": row["checkpointing"] != "selective"}
+               "tensor, pipeline or context parallelism":
+                   {row["tp"], row["pp"], row["cp"]} - {"", "1"},
+               f"device {row['device'].split(' (')[0]}": row["device"] not in TITAN_DEVICES,
+               f"checkpointing {row['checkpointing']}":
+                   row["checkpointing"] not in TITAN_CHECKPOINTS}
     run.reason = next((why for why, holds in reasons.items() if holds), "")
     if not run.reason:
+        torch, runtime, flags = known
         run.words = ("predict", "zoo:" + run.facts["network"],
                      *TORCHTITAN, "--batch", row["micro_batch"], "--seq-len", row["seq_len"],
+                     "--recompute", TITAN_CHECKPOINTS[row["checkpointing"]],
+                     "--torch", torch, "--device", TITAN_DEVICES[row["device"]], *flags,
+                     *(("--runtime", runtime) if row["compile"] == "1" else ()),
                      "--parallel", f"fsdp:{row['fsdp']},fp32-shards,reduce=fp32", "--json")
     return run
 

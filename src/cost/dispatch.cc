@@ -109,11 +109,7 @@ double NodeUs(const RuntimeSpec& spec, const Node& node) {
 /// kernel is `node`; a frozen one has them inside.
 std::vector<std::int64_t> TensorsOfCall(const OperatorGraph& graph,
                                         const Node& node) {
-  const GraphInfo& info = graph.info();
-  if (info.mode == Mode::kInference &&
-      info.runtime.freezing != Freezing::kOff) {
-    return {0, 0};
-  }
+  if (IsFrozen(graph.info())) return {0, 0};
   return node.Ints(std::string(kCallAttribute),
                    {CountSources(graph, TensorRole::kParameter),
                     CountSources(graph, TensorRole::kBuffer)});
@@ -135,8 +131,7 @@ class Dispatcher {
     if (is_constant || node.FindAttribute(kSavedAttribute) != nullptr) {
       return {.first_us = 0, .further = further};
     }
-    if (info_.runtime.runtime == Runtime::kEager ||
-        node.phase == Phase::kOptimizer) {
+    if (IsEager(graph_, node)) {
       return {.first_us = factor_ * EagerUs(node), .further = further};
     }
     if (node.kind == OpKind::kView) return {};

@@ -8,6 +8,17 @@
 namespace foretell {
 namespace {
 
+void MarkKept(const OperatorGraph& graph, const KeptResults& kept,
+              const BlockRun& run, std::vector<bool>& is_kept) {
+  int number = 0;
+  for (NodeId id = run.first; id <= run.last; ++id) {
+    if (!kept.is_kept(graph.node(id))) continue;
+    if (number++ % kept.every == 0) is_kept[IndexOf(id)] = true;
+  }
+}
+
+}  // namespace
+
 std::vector<BlockRun> RunsOf(const OperatorGraph& graph,
                              const BlockOf& block_of) {
   std::vector<BlockRun> runs;
@@ -26,17 +37,6 @@ std::vector<BlockRun> RunsOf(const OperatorGraph& graph,
   }
   return runs;
 }
-
-void MarkKept(const OperatorGraph& graph, const KeptResults& kept,
-              const BlockRun& run, std::vector<bool>& is_kept) {
-  int number = 0;
-  for (NodeId id = run.first; id <= run.last; ++id) {
-    if (!kept.is_kept(graph.node(id))) continue;
-    if (number++ % kept.every == 0) is_kept[IndexOf(id)] = true;
-  }
-}
-
-}  // namespace
 
 BlockRuns FindBlockRuns(const OperatorGraph& graph, const RecomputeSpec& spec,
                         const BlockOf& block_of) {

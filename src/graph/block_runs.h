@@ -14,6 +14,12 @@ struct BlockRun {
   NodeId last = kNone;
 };
 
+/// The calls of the blocks that `block_of` finds, in their order. Operators
+/// without a path belong to the block on both sides of them; a block that is
+/// called twice in a row counts as called once.
+std::vector<BlockRun> RunsOf(const OperatorGraph& graph,
+                             const BlockOf& block_of);
+
 /// The calls of the blocks that a step recomputes.
 struct BlockRuns {
   std::vector<BlockRun> runs;
@@ -22,8 +28,7 @@ struct BlockRuns {
   std::vector<bool> is_kept;
 };
 
-/// Requires BlocksOf `spec`, or of one of its levels, as `block_of`. Operators
-/// without a path belong to the block on both sides of them.
+/// Requires BlocksOf `spec`, or of one of its levels, as `block_of`.
 BlockRuns FindBlockRuns(const OperatorGraph& graph, const RecomputeSpec& spec,
                         const BlockOf& block_of);
 

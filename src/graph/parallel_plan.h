@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "foretell/parallel.h"
@@ -29,10 +30,11 @@ PlanTraits TraitsOf(std::string_view plan);
 ParallelSpec Combine(ParallelSpec model, const ParallelSpec& data);
 
 /// True if steps of `runtime` can be shared by the plan: all in eager PyTorch;
-/// in torch.compile those of one group whose hooks run outside of what is
-/// compiled (kDdp, kZero1) or break the graph (kZero2, kFsdp); else only one
+/// in torch.compile those of one group that CompiledPlans has; else only one
 /// GPU.
 bool CanShareStep(Runtime runtime, const ParallelSpec& spec);
+/// "ddp, zero1, …": plans by which compiled steps can be shared.
+std::string CompiledPlans();
 
 /// True if the plan, or one of two that are combined, is kPipeline.
 bool HasStages(const ParallelSpec& spec);

@@ -2,13 +2,20 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "foretell/parallel.h"
+#include "src/core/text.h"
 #include "src/graph/parallel_plan.h"
 #include "src/graph/parallel_table.h"
 
 namespace foretell {
 namespace {
+
+/// Those whose hooks run outside of what is compiled, or break the graph.
+constexpr ParallelKind kCompiledKinds[] = {
+    ParallelKind::kDdp, ParallelKind::kZero1, ParallelKind::kZero2,
+    ParallelKind::kFsdp};
 
 /// The options of plans by which groups share a step.
 void CopyDataOptions(const ParallelSpec& from, ParallelSpec& to) {
@@ -66,10 +73,16 @@ bool ShardsParameters(const ParallelSpec& spec) {
 
 bool CanShareStep(Runtime runtime, const ParallelSpec& spec) {
   if (runtime == Runtime::kEager || spec == ParallelSpec{}) return true;
-  constexpr ParallelKind kKinds[] = {ParallelKind::kDdp, ParallelKind::kZero1,
-                                     ParallelKind::kZero2, ParallelKind::kFsdp};
   return runtime == Runtime::kCompile && spec.data == ParallelKind::kOneGpu &&
-         std::ranges::count(kKinds, spec.kind) > 0;
+         std::ranges::count(kCompiledKinds, spec.kind) > 0;
+}
+
+std::string CompiledPlans() {
+  std::vector<std::string> names;
+  for (const ParallelKind kind : kCompiledKinds) {
+    names.emplace_back(NameOf({.kind = kind}));
+  }
+  return Joined(names);
 }
 
 bool HasStages(const ParallelSpec& spec) {

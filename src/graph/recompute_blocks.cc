@@ -17,7 +17,8 @@
 #include <utility>
 
 #include "src/core/failure.h"
-#include "src/graph/copy_calls.h"
+#include "src/graph/copy_node.h"
+#include "src/graph/node_events.h"
 #include "src/graph/recompute_plan.h"
 #include "src/graph/recompute_spec.h"
 #include "src/graph/storage_bytes.h"
@@ -128,34 +129,22 @@ class Rewriter {
   }
 
   void AddNode(NodeId id, Phase phase) {
-    const Node& node = graph_.node(id);
-    NodeSpec spec{.target = node.target,
-                  .attributes = node.attributes,
-                  .scope = node.scope,
-                  .phase = phase};
-    for (const ValueId input : node.inputs) {
-      spec.inputs.push_back(MapValue(input));
-    }
-    const NodeId added = builder_.AddNode(std::move(spec));
-    bool is_again = false;
-    for (const ValueId output : node.outputs) {
-      const Value& value = graph_.value(output);
-      is_again = value_of_[IndexOf(output)] != kNone;
-      value_of_[IndexOf(output)] = builder_.AddResult(
-          added, is_again ? NameAgain(value.name) : value.name, value.type,
-          storage_of_[IndexOf(value.storage)], value.strides);
-    }
-    CopyCalls(graph_, id,
-              {.value = [this](ValueId value) { return MapValue(value); },
-               .storage =
-                   [this](StorageId storage) {
-                     return storage_of_[IndexOf(storage)];
-                   },
-               .name =
-                   [&](const std::string& name) {
-                     return is_again ? NameAgain(name) : name;
-                   }},
-              added, builder_);
+    const bool is_again = std::ranges::any_of(
+        graph_.node(id).outputs,
+        [this](ValueId output) { return value_of_[IndexOf(output)] != kNone; });
+    CopyNode(
+        graph_, id,
+        {.parts = {
+             .value = [this](ValueId value) { return MapValue(value); },
+             .storage =
+                 [this](StorageId one) { return storage_of_[IndexOf(one)]; },
+             .name =
+                 [&](const std::string& name) {
+                   return is_again ? NameAgain(name) : name;
+                 }},
+         .add = [this](ValueId result,
+                       ValueId copy) { value_of_[IndexOf(result)] = copy; }},
+        builder_, {.phase = phase});
   }
 
   /// The value in the storage that now replaces its own.
@@ -192,7 +181,7 @@ class Rewriter {
     const std::vector<ValueId> values = value_of_;
     std::vector<StorageId> born;
     for (NodeId id = block.first; id <= block.stop; ++id) {
-      const std::vector<MemoryEvent> events = EventsOf(id);
+      const std::span<const MemoryEvent> events = EventsOf(graph_, id);
       if (!plan_.is_kept[IndexOf(id)]) {
         for (const MemoryEvent& event : events) {
           if (event.kind == Kind::kAllocate) {
@@ -227,7 +216,7 @@ class Rewriter {
   }
 
   void PlayAgain(const RecomputedBlock& block,
-                 const std::vector<MemoryEvent>& events) {
+                 std::span<const MemoryEvent> events) {
     for (const MemoryEvent& event : events) {
       if (plan_.freed_again[IndexOf(event.storage)] != kNone) {
         if (event.kind == Kind::kFree) builder_.Free(event.storage, Current());
@@ -247,12 +236,6 @@ class Rewriter {
       const bool is_first = storage_of_[IndexOf(storage)] == storage;
       if (is_first && values[i] != kNone) value_of_[i] = values[i];
     }
-  }
-
-  std::vector<MemoryEvent> EventsOf(NodeId id) const {
-    const auto [begin, end] =
-        std::ranges::equal_range(graph_.events(), id, {}, &MemoryEvent::node);
-    return {begin, end};
   }
 
   const OperatorGraph& graph_;

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "src/core/failure.h"
-#include "src/graph/copy_calls.h"
+#include "src/graph/copy_node.h"
+#include "src/graph/node_events.h"
 #include "src/graph/recompute_plan.h"
 
 namespace foretell {
@@ -18,12 +19,6 @@ namespace {
 
 using Kind = MemoryEvent::Kind;
 using Ids = std::unordered_map<std::int32_t, std::int32_t>;
-
-std::span<const MemoryEvent> EventsOf(const OperatorGraph& graph, NodeId node) {
-  const auto found =
-      std::ranges::equal_range(graph.events(), node, {}, &MemoryEvent::node);
-  return {found.begin(), found.end()};
-}
 
 /// Which parts of the last run correspond to which of the previous one.
 struct Partners {
@@ -156,28 +151,16 @@ class Repeater {
   }
 
   void AddNode(NodeId id, const std::string& suffix) {
-    const Node& node = graph_.node(id);
-    NodeSpec spec{.target = node.target,
-                  .attributes = node.attributes,
-                  .scope = node.scope,
-                  .phase = node.phase};
-    for (const ValueId input : node.inputs) {
-      spec.inputs.push_back(ValueOf(input));
-    }
-    const NodeId added = builder_.AddNode(std::move(spec));
     if (!suffix.empty()) AddBirths(id);
-    for (const ValueId output : node.outputs) {
-      const Value& value = graph_.value(output);
-      values_[IndexOf(output)] =
-          builder_.AddResult(added, value.name + suffix, value.type,
-                             StorageOf(value.storage), value.strides);
-    }
-    CopyCalls(
+    CopyNode(
         graph_, id,
-        {.value = [this](ValueId value) { return ValueOf(value); },
-         .storage = [this](StorageId storage) { return StorageOf(storage); },
-         .name = [&](const std::string& name) { return name + suffix; }},
-        added, builder_);
+        {.parts = {
+             .value = [this](ValueId value) { return ValueOf(value); },
+             .storage = [this](StorageId one) { return StorageOf(one); },
+             .name = [&](const std::string& name) { return name + suffix; }},
+         .add = [this](ValueId result,
+                       ValueId copy) { values_[IndexOf(result)] = copy; }},
+        builder_);
     PlayEvents(id);
   }
 

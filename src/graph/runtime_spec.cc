@@ -22,22 +22,31 @@ constexpr NameTable<3> kSearchNames = {"exhaustive", "heuristic", "default"};
 
 constexpr std::string_view kBudgetKey = "budget=";
 constexpr std::string_view kBreaksKey = "breaks=";
-constexpr char kBreaksSeparator = '|';
+constexpr std::string_view kOnlyKey = "only=";
+constexpr char kModuleSeparator = '|';
 constexpr std::string_view kLevelKey = "level=";
 constexpr std::string_view kSearchKey = "search=";
 
 /// Paths of modules; false, and nothing read, if one is empty.
-bool ReadBreaks(std::string_view text, std::vector<std::string>& breaks) {
+bool ReadModules(std::string_view text, std::vector<std::string>& modules) {
   std::vector<std::string> read;
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t end =
-        std::min(text.find(kBreaksSeparator, start), text.size());
+        std::min(text.find(kModuleSeparator, start), text.size());
     if (end == start) return false;
     read.emplace_back(text.substr(start, end - start));
     start = end + 1;
   }
-  breaks = std::move(read);
+  modules = std::move(read);
   return true;
+}
+
+/// What ReadModules reads, with its key; empty without modules.
+std::string ModulesText(std::string_view key,
+                        const std::vector<std::string>& modules) {
+  if (modules.empty()) return "";
+  return fmt::format(",{}{}", key,
+                     fmt::join(modules, std::string(1, kModuleSeparator)));
 }
 
 /// Whether `word` is an option of torch.compile, which `spec` then has.
@@ -49,7 +58,10 @@ bool ReadCompileWord(std::string_view word, RuntimeSpec& spec) {
     return spec.cuda_graphs || word == "max-autotune-no-cudagraphs";
   }
   if (word.starts_with(kBreaksKey)) {
-    return ReadBreaks(word.substr(kBreaksKey.size()), spec.breaks);
+    return ReadModules(word.substr(kBreaksKey.size()), spec.breaks);
+  }
+  if (word.starts_with(kOnlyKey)) {
+    return ReadModules(word.substr(kOnlyKey.size()), spec.only);
   }
   if (word.starts_with("freezing")) {
     const auto freezing = FindIn<Freezing>(kFreezingNames, word);
@@ -114,11 +126,8 @@ std::string ToString(const RuntimeSpec& spec) {
   if (spec.freezing != Freezing::kOff) {
     text += fmt::format(",{}", NameIn(kFreezingNames, spec.freezing));
   }
-  if (!spec.breaks.empty()) {
-    text +=
-        fmt::format(",{}{}", kBreaksKey,
-                    fmt::join(spec.breaks, std::string(1, kBreaksSeparator)));
-  }
+  text += ModulesText(kBreaksKey, spec.breaks);
+  text += ModulesText(kOnlyKey, spec.only);
   if (spec.level != OrtLevel::kAll) {
     text += fmt::format(",{}{}", kLevelKey, NameIn(kLevelNames, spec.level));
   }
@@ -153,8 +162,8 @@ RuntimeSpec ParseRuntime(std::string_view flag, std::string_view text) {
       fmt::format("{} '{}': expected eager, compile, onnxruntime or tensorrt; "
                   "behind compile ',reduce-overhead', ',max-autotune', "
                   "',max-autotune-no-cudagraphs', ',budget=0.5' (0 to 1), "
-                  "',freezing', ',freezing=discard' or "
-                  "',breaks=MODULE|MODULE', "
+                  "',freezing', ',freezing=discard', "
+                  "',only=MODULE|MODULE' or ',breaks=MODULE|MODULE', "
                   "behind onnxruntime "
                   "',level=disabled|basic|extended|all|transformers', "
                   "',search=exhaustive|heuristic|default', ',arena=exact', "

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "src/graph/attributes.h"
+#include "src/graph/compiled_call.h"
 #include "src/graph/kind_sets.h"
 #include "src/kernels/expansion.h"
 
@@ -199,8 +200,7 @@ void ExpandProductWithEpilogue(Expansion& expansion,
 }  // namespace
 
 bool HasEpilogue(const OperatorGraph& graph, const Node& node) {
-  return graph.info().runtime.runtime != Runtime::kEager &&
-         TakesEpilogue(node) && !node.calls.empty() &&
+  return !IsEager(graph, node) && TakesEpilogue(node) && !node.calls.empty() &&
          std::ranges::none_of(node.calls, &TakesEpilogue);
 }
 

@@ -54,6 +54,24 @@ TEST(Dispatch, ACallOfCompiledCodeChecksEachParameter) {
   EXPECT_GT(backward_us, forward_us);
 }
 
+TEST(Dispatch, AnOperatorOutsideOfWhatIsCompiledCostsWhatItDoesInEager) {
+  const auto first_us = [](const std::string& runtime,
+                           const std::string& mark) {
+    return DispatchOf(
+               ParseGraph("graph \"g\" mode=training runtime=\"" + runtime +
+                          "\"\n"
+                          "%x = input f32[64,64]\n"
+                          "%w = parameter f32[64,64]\n"
+                          "%l = linear(%x, %w) " +
+                          mark + ": f32[64,64]\noutput %l\n"),
+               {})[0]
+        .first_us;
+  };
+  const double eager_us = first_us("eager", "");
+  EXPECT_EQ(first_us("compile", "{eager=true} "), eager_us);
+  EXPECT_GT(first_us("compile", ""), eager_us);
+}
+
 TEST(Dispatch, ACudaGraphIsOneLaunch) {
   const std::vector<NodeDispatch> nodes = DispatchIn("compile,reduce-overhead");
   EXPECT_GT(nodes[0].first_us, 0);

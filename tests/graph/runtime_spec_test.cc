@@ -11,6 +11,7 @@ TEST(RuntimeSpec, ReadsWhatItWrites) {
        {"eager", "compile", "compile,reduce-overhead", "compile,max-autotune",
         "compile,max-autotune-no-cudagraphs,budget=0.5", "compile,freezing",
         "compile,freezing=discard", "compile,breaks=layer1.0|blocks.*",
+        "compile,only=auto", "compile,budget=0.5,only=layers.*|head",
         "onnxruntime", "onnxruntime,level=basic,search=heuristic,arena=exact",
         "onnxruntime,nhwc,overrides", "onnxruntime,level=transformers",
         "tensorrt", "tensorrt,int8,sparse"}) {
@@ -35,9 +36,10 @@ TEST(RuntimeSpec, RefusesEverythingElse) {
   for (const char* text :
        {"", "inductor", "eager,int8", "compile,", "compile,budget=2",
         "compile,budget=nan", "compile,int8", "compile,max-autotunes",
-        "compile,breaks=", "compile,breaks=a||b", "compile,freezing=keep",
-        "onnxruntime,level=most", "onnxruntime,search=", "tensorrt,arena=exact",
-        "tensorrt,fp4"}) {
+        "compile,breaks=", "compile,breaks=a||b",
+        "compile,only=", "compile,only=a|", "eager,only=a",
+        "compile,freezing=keep", "onnxruntime,level=most",
+        "onnxruntime,search=", "tensorrt,arena=exact", "tensorrt,fp4"}) {
     SCOPED_TRACE(text);
     EXPECT_THROW(ParseRuntime("--runtime", text), Error);
   }

@@ -1,12 +1,16 @@
 #include "src/runtime/compile/compile.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "src/core/failure.h"
 #include "src/graph/block_runs.h"
+#include "src/graph/compiled_call.h"
+#include "src/graph/index_of.h"
 #include "src/graph/recompute_blocks.h"
 #include "src/runtime/compile/concat_slices.h"
 #include "src/runtime/compile/decompose.h"
@@ -36,16 +40,19 @@ class Compiler {
            const Checkpoints* checkpoints = nullptr)
       : spec_(spec), torch_(torch), checkpoints_(checkpoints) {}
 
-  OperatorGraph Compile(const OperatorGraph& step) const {
-    if (spec_.breaks.empty()) return CompileRegion(step);
-    const std::vector<int> region_of = FindRegions(step, spec_.breaks);
-    std::vector<Region> regions;
-    for (int i = 0; i <= std::ranges::max(region_of); ++i) {
-      Region region = CutRegion(step, region_of, i);
-      region.graph = CompileRegion(region.graph);
-      regions.push_back(std::move(region));
+  /// `recorded`: the step without the changes of ExposeSaved.
+  OperatorGraph Compile(const OperatorGraph& step,
+                        const OperatorGraph& recorded) const {
+    if (spec_.breaks.empty() && spec_.only.empty()) return CompileRegion(step);
+    const Regions regions = FindRegions(step, spec_);
+    std::vector<std::optional<Region>> compiled(regions.is_compiled.size());
+    for (int i = 0; std::cmp_less(i, compiled.size()); ++i) {
+      const auto place = static_cast<std::size_t>(i);
+      if (!regions.is_compiled[place]) continue;
+      compiled[place] = CutRegion(step, regions.of_node, i);
+      compiled[place]->graph = CompileRegion(compiled[place]->graph);
     }
-    return JoinRegions(step, regions);
+    return JoinRegions(recorded, regions, compiled);
   }
 
  private:
@@ -54,9 +61,7 @@ class Compiler {
     const bool trains = graph.info().mode == Mode::kTraining;
     if (trains) primitives = Partitioned(primitives);
     OperatorGraph laid_out = CopyImages(primitives);
-    if (!trains && spec_.freezing != Freezing::kOff) {
-      laid_out = Freeze(laid_out);
-    }
+    if (IsFrozen(laid_out.info())) laid_out = Freeze(laid_out);
     return Fuse(WriteConcatSlices(SplitLoops(laid_out)));
   }
 
@@ -72,10 +77,22 @@ class Compiler {
   const Checkpoints* checkpoints_;
 };
 
-OperatorGraph CompileWithCheckpoints(const OperatorGraph& step,
+/// Whether all operators of the blocks are compiled.
+bool AreCompiled(const std::vector<BlockRun>& blocks, const Regions& regions) {
+  return std::ranges::all_of(blocks, [&](const BlockRun& block) {
+    const std::span all(regions.of_node);
+    return std::ranges::all_of(
+        all.subspan(IndexOf(block.first),
+                    IndexOf(block.last - block.first + 1)),
+        [&](int region) { return regions.is_compiled[IndexOf(region)]; });
+  });
+}
+
+OperatorGraph CompileWithCheckpoints(const OperatorGraph& recorded,
                                      const RuntimeSpec& spec,
                                      const TorchVersion& torch,
                                      const std::string& recompute) {
+  const OperatorGraph step = ExposeSaved(recorded);
   return ChooseBlocks(
       step, recompute,
       [&](const RecomputeSpec& blocks,
@@ -85,11 +102,18 @@ OperatorGraph CompileWithCheckpoints(const OperatorGraph& step,
               "--recompute reentrant: torch.compile does not trace reentrant "
               "checkpoints");
         }
-        if (FindBlockRuns(step, blocks, BlocksOf(blocks, level)).runs.empty()) {
-          return std::nullopt;
+        const std::vector<BlockRun> runs =
+            FindBlockRuns(step, blocks, BlocksOf(blocks, level)).runs;
+        if (runs.empty()) return std::nullopt;
+        if (!spec.only.empty() && !AreCompiled(runs, FindRegions(step, spec))) {
+          if (level > 0) return std::nullopt;
+          throw InvalidArgument(
+              "--recompute {}: a block is not inside of a module that {} "
+              "compiles, expected checkpoints inside of these modules",
+              recompute, ToString(spec));
         }
         const Checkpoints checkpoints = {blocks, BlocksOf(blocks, level)};
-        return Compiler(spec, torch, &checkpoints).Compile(step);
+        return Compiler(spec, torch, &checkpoints).Compile(step, recorded);
       });
 }
 
@@ -97,13 +121,18 @@ OperatorGraph CompileWithCheckpoints(const OperatorGraph& step,
 
 OperatorGraph Compile(const OperatorGraph& graph, const RuntimeSpec& spec,
                       const TorchVersion& torch, const std::string& recompute) {
-  if (graph.info().mode == Mode::kInference) {
-    return Compiler(spec, torch).Compile(graph);
+  if (!spec.only.empty() && spec.cuda_graphs) {
+    throw InvalidArgument(
+        "{}: CUDA graphs of single modules are not modelled, expected a mode "
+        "without them",
+        ToString(spec));
   }
-  const OperatorGraph step = ExposeSaved(graph);
+  if (graph.info().mode == Mode::kInference) {
+    return Compiler(spec, torch).Compile(graph, graph);
+  }
   return recompute.empty()
-             ? Compiler(spec, torch).Compile(step)
-             : CompileWithCheckpoints(step, spec, torch, recompute);
+             ? Compiler(spec, torch).Compile(ExposeSaved(graph), graph)
+             : CompileWithCheckpoints(graph, spec, torch, recompute);
 }
 
 }  // namespace foretell::runtime

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "src/core/failure.h"
 #include "src/graph/block_paths.h"
+#include "src/graph/block_runs.h"
 #include "src/graph/index_of.h"
 
 // Autograd runs the backward pass in the reverse order of the forward pass, so
@@ -24,13 +27,31 @@
 namespace foretell::runtime {
 namespace {
 
-using Regions = std::vector<int>;  ///< Ascending.
+using Touching = std::vector<int>;  ///< Regions, ascending.
 
 /// Operators (grad, result, …) whose forward operator made the result.
 constexpr auto kOnResults = std::to_array<std::string_view>(
     {"threshold_backward", "sigmoid_backward", "tanh_backward",
      "_softmax_backward_data", "_log_softmax_backward_data"});
 constexpr std::size_t kResult = 1;
+
+/// The loss with the casts and views before it that no module makes, as a
+/// function of results and labels; empty: the network has no such operator.
+std::vector<BlockRun> LossOf(const OperatorGraph& graph) {
+  const auto nodes = graph.nodes();
+  const auto loss = std::ranges::find_if(nodes, [](const Node& node) {
+    return node.kind == OpKind::kLoss && node.scope.empty();
+  });
+  if (loss == nodes.end()) return {};
+  const auto end = static_cast<NodeId>(loss - nodes.begin());
+  NodeId first = end;
+  const auto prepares = [&](const Node& node) {
+    return node.scope.empty() &&
+           (node.kind == OpKind::kCast || node.kind == OpKind::kView);
+  };
+  while (first > 0 && prepares(graph.node(first - 1))) --first;
+  return {{.first = first, .last = end}};
+}
 
 class RegionFinder {
  public:
@@ -39,41 +60,61 @@ class RegionFinder {
         region_of_(graph.nodes().size(), kNone),
         touching_(graph.storages().size()) {}
 
-  std::vector<int> Run(const std::vector<std::string>& breaks) {
+  Regions Run(const RuntimeSpec& spec) {
     RefuseSeveralBatches();
-    BreakAfter(breaks);
+    begins_.assign(graph_.nodes().size() + 1, false);
+    for (const std::string& path : spec.breaks) {
+      for (const BlockRun& call : CallsOf("breaks", path)) BreakAfter(call);
+    }
+    is_inside_.assign(graph_.nodes().size(), spec.only.empty());
+    CompileOnly(spec.only);
     PlaceForward();
     PlaceBackward();
-    return std::move(region_of_);
+    return {.of_node = std::move(region_of_),
+            .is_compiled = std::move(is_compiled_)};
   }
 
  private:
   void RefuseSeveralBatches() const {
     if (std::ranges::is_sorted(graph_.nodes(), {}, &Node::phase)) return;
     throw InvalidArgument(
-        "breaks: a step of several batches, expected one forward and one "
-        "backward pass");
+        "parts of a compiled step: a step of several batches, expected one "
+        "forward and one backward pass");
   }
 
-  void BreakAfter(const std::vector<std::string>& breaks) {
-    breaks_after_.assign(graph_.nodes().size(), false);
-    for (const std::string& path : breaks) {
-      const BlockOf block_of = BlocksOfPath(path);
-      std::string before;
-      bool is_found = false;
-      for (std::size_t i = 0; i < breaks_after_.size(); ++i) {
-        const Node& node = graph_.nodes()[i];
-        if (node.phase != Phase::kForward) break;
-        const std::string block = block_of(node.scope);
-        if (i > 0 && !before.empty() && before != block) {
-          breaks_after_[i - 1] = true;
-        }
-        is_found |= !block.empty();
-        before = block;
-      }
-      if (is_found) continue;
-      throw InvalidArgument("breaks: '{}' is no module that the network runs",
-                            path);
+  std::vector<BlockRun> CallsOf(std::string_view option,
+                                const std::string& path) const {
+    const bool is_automatic = option == "only" && path == kAutomaticModules;
+    std::vector<BlockRun> calls =
+        RunsOf(graph_, is_automatic ? BlocksOfNumber(0) : BlocksOfPath(path));
+    if (calls.empty() && option == "only" && path == kLossFunction) {
+      calls = LossOf(graph_);
+    }
+    if (!calls.empty()) return calls;
+    throw InvalidArgument("{}: '{}' is no module that the network runs", option,
+                          path);
+  }
+
+  void BreakAfter(const BlockRun& call) {
+    begins_[IndexOf(call.last) + 1] = true;
+  }
+
+  void CompileOnly(const std::vector<std::string>& paths) {
+    std::vector<BlockRun> calls;
+    for (const std::string& path : paths) {
+      std::ranges::copy(CallsOf("only", path), std::back_inserter(calls));
+    }
+    std::ranges::sort(calls, {}, [](const BlockRun& call) {
+      return std::pair(call.first, -call.last);
+    });
+    NodeId end = 0;
+    for (const BlockRun& call : calls) {
+      if (call.last < end) continue;  // Inside of another.
+      end = call.last + 1;
+      begins_[IndexOf(call.first)] = true;
+      BreakAfter(call);
+      std::fill(is_inside_.begin() + call.first, is_inside_.begin() + end,
+                true);
     }
   }
 
@@ -81,20 +122,24 @@ class RegionFinder {
     for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
       const Node& node = graph_.node(id);
       if (node.phase != Phase::kForward) continue;
-      region_of_[IndexOf(id)] = last_;
+      if (is_compiled_.empty() || begins_[IndexOf(id)]) {
+        is_compiled_.push_back(is_inside_[IndexOf(id)]);
+      }
+      region_of_[IndexOf(id)] = Last();
       for (const ValueId input : node.inputs) Touch(input);
       for (const ValueId output : node.outputs) Touch(output);
-      if (breaks_after_[IndexOf(id)]) ++last_;
     }
   }
 
+  int Last() const { return static_cast<int>(is_compiled_.size()) - 1; }
+
   void Touch(ValueId id) {
-    Regions& regions = touching_[IndexOf(graph_.value(id).storage)];
-    if (regions.empty() || regions.back() != last_) regions.push_back(last_);
+    Touching& regions = touching_[IndexOf(graph_.value(id).storage)];
+    if (regions.empty() || regions.back() != Last()) regions.push_back(Last());
   }
 
   void PlaceBackward() {
-    int region = last_;
+    int region = Last();
     for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
       const Node& node = graph_.node(id);
       if (node.phase != Phase::kBackward) continue;
@@ -111,7 +156,7 @@ class RegionFinder {
     }
     for (int latest = region; latest >= 0; --latest) {
       const bool has_all = std::ranges::all_of(node.inputs, [&](ValueId id) {
-        const Regions& having = touching_[IndexOf(graph_.value(id).storage)];
+        const Touching& having = touching_[IndexOf(graph_.value(id).storage)];
         return having.empty() || std::ranges::binary_search(having, latest);
       });
       if (has_all) return latest;
@@ -120,17 +165,17 @@ class RegionFinder {
   }
 
   const OperatorGraph& graph_;
-  std::vector<bool> breaks_after_;  ///< By node.
+  std::vector<bool> begins_;        ///< By node: the graph breaks before it.
+  std::vector<bool> is_inside_;     ///< By node: of what is compiled.
+  std::vector<bool> is_compiled_;   ///< By region so far.
   std::vector<int> region_of_;      ///< By node.
-  std::vector<Regions> touching_;   ///< By storage: in the forward pass.
-  int last_ = 0;                    ///< The newest region.
+  std::vector<Touching> touching_;  ///< By storage: in the forward pass.
 };
 
 }  // namespace
 
-std::vector<int> FindRegions(const OperatorGraph& graph,
-                             const std::vector<std::string>& breaks) {
-  return RegionFinder(graph).Run(breaks);
+Regions FindRegions(const OperatorGraph& graph, const RuntimeSpec& spec) {
+  return RegionFinder(graph).Run(spec);
 }
 
 }  // namespace foretell::runtime

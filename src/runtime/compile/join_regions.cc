@@ -2,19 +2,34 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "src/core/failure.h"
 #include "src/graph/compiled_call.h"
-#include "src/graph/copy_calls.h"
+#include "src/graph/copy_node.h"
 #include "src/graph/index_of.h"
+#include "src/graph/node_events.h"
+#include "src/runtime/compile/recorded_lives.h"
+#include "src/runtime/compile/storage_lives.h"
+
+// A storage dies with its last reader, and not before
+//
+//   the eager operator during which it dies in the step: Python or autograd
+//   has held it until then
+//   the end of the compiled call that it is handed to
+//   the end, if it never dies in the step
+//
+// What dies in the step during an operator that is now compiled was held by
+// that operator, which may not need it any more.
 
 namespace foretell::runtime {
 namespace {
+
+using Kind = MemoryEvent::Kind;
 
 /// A graph whose nodes are copied one after the other.
 struct Part {
@@ -25,52 +40,69 @@ struct Part {
 
   const OperatorGraph& graph;
   std::vector<ValueId> now;           ///< By value.
-  std::vector<StorageId> storage_of;  ///< By storage.
+  std::vector<StorageId> storage_of;  ///< By storage: the latest.
 };
 
 class RegionJoiner {
  public:
-  RegionJoiner(const OperatorGraph& step, const std::vector<Region>& regions)
-      : regions_(regions), builder_(InfoOf(step, regions)), step_(step) {
+  RegionJoiner(const OperatorGraph& step, const Regions& regions,
+               const std::vector<std::optional<Region>>& compiled)
+      : regions_(regions),
+        compiled_(compiled),
+        info_(InfoOf(step, compiled)),
+        builder_(info_),
+        lives_(builder_),
+        step_(step),
+        recorded_(RecordedLives(step)) {
     builder_.SetParameterElements(step.ParameterElements());
-    for (const Region& region : regions) parts_.emplace_back(region.graph);
   }
 
   OperatorGraph Run() {
+    AddLeft();
     AddSources();
-    for (std::size_t i = 0; i < regions_.size(); ++i) {
-      AddPass(i, Phase::kForward);
-    }
+    const int count = static_cast<int>(compiled_.size());
+    for (int i = 0; i < count; ++i) AddPass(i, Phase::kForward);
     forward_end_ = builder_.num_nodes() - 1;
-    for (std::size_t i = regions_.size(); i-- > 0;) {
-      AddPass(i, Phase::kBackward);
-    }
-    AddOptimizer();
+    for (int i = count; i-- > 0;) AddPass(i, Phase::kBackward);
+    AddEager(kNone, Phase::kOptimizer);
     for (const ValueId id : step_.graph.inputs()) {
       builder_.MarkInput(step_.now[IndexOf(id)]);
     }
     for (const ValueId id : step_.graph.outputs()) {
       builder_.MarkOutput(step_.now[IndexOf(id)]);
-      Forever(step_.now[IndexOf(id)]);
     }
-    AddEvents();
+    for (const StorageId held : held_) Need(held, forward_end_);
+    UnmarkSaved();
+    lives_.WriteEvents();
     return builder_.Build();
   }
 
  private:
-  struct Life {
-    NodeId birth = kNone;
-    NodeId death = kNone;
-    bool forever = false;
-  };
-
   static GraphInfo InfoOf(const OperatorGraph& step,
-                          const std::vector<Region>& regions) {
+                          const std::vector<std::optional<Region>>& compiled) {
     GraphInfo info = step.info();
-    info.runtime = regions.front().graph.info().runtime;
+    const auto first = std::ranges::find_if(
+        compiled, [](const auto& region) { return region.has_value(); });
+    info.runtime = (*first)->graph.info().runtime;
     return info;
   }
 
+  bool IsEager(int region) const {
+    return region == kNone || !compiled_[static_cast<std::size_t>(region)];
+  }
+  bool RunsEagerly(NodeId id) const {
+    return IsEager(regions_.of_node[IndexOf(id)]);
+  }
+
+  void AddLeft() {
+    for (const StorageId id : LeftByEarlierSteps(step_.graph)) {
+      const StorageId now = StorageNow(step_, id);
+      if (!recorded_[IndexOf(id)].is_freed) lives_.NeedForever(now);
+    }
+  }
+
+  /// A source that is not there from the start is what an operator keeps for
+  /// its backward pass.
   void AddSources() {
     const OperatorGraph& step = step_.graph;
     const std::set<std::string> discarded = FindDiscarded();
@@ -78,31 +110,39 @@ class RegionJoiner {
       const Value& value = step.value(id);
       step_value_[value.name] = id;
       if (value.producer != kNone || discarded.contains(value.name)) continue;
+      const NodeId birth = recorded_[IndexOf(value.storage)].birth;
+      if (birth != kNone && !RunsEagerly(birth)) continue;
       const ValueId now =
           builder_.AddSource(value.name, value.type,
                              StorageNow(step_, value.storage), value.strides);
       step_.now[IndexOf(id)] = now;
-      Forever(now);
+      if (birth == kNone) lives_.NeedForever(builder_.value(now).storage);
     }
   }
 
-  /// Parameters and buffers that freezing leaves in no region.
+  /// Parameters and buffers that freezing leaves to no reader.
   std::set<std::string> FindDiscarded() const {
     std::set<std::string> names;
-    const GraphInfo& info = regions_.front().graph.info();
-    if (info.runtime.freezing != Freezing::kDiscard ||
-        info.mode == Mode::kTraining) {
+    if (!IsFrozen(info_) || info_.runtime.freezing != Freezing::kDiscard) {
       return names;
     }
-    for (const Value& value : step_.graph.values()) {
-      const TensorRole role = step_.graph.storage(value.storage).role;
-      if (value.producer == kNone && IsSourceRole(role)) {
+    const OperatorGraph& step = step_.graph;
+    for (const Value& value : step.values()) {
+      if (value.producer == kNone &&
+          IsSourceRole(step.storage(value.storage).role)) {
         names.insert(value.name);
       }
     }
-    for (const Region& region : regions_) {
-      for (const Value& value : region.graph.values()) {
+    for (const std::optional<Region>& region : compiled_) {
+      if (!region) continue;
+      for (const Value& value : region->graph.values()) {
         if (value.producer == kNone) names.erase(value.name);
+      }
+    }
+    for (NodeId id = 0; id < std::ssize(step.nodes()); ++id) {
+      if (!RunsEagerly(id)) continue;
+      for (const ValueId input : step.node(id).inputs) {
+        names.erase(step.value(input).name);
       }
     }
     return names;
@@ -110,45 +150,35 @@ class RegionJoiner {
 
   StorageId StorageNow(Part& part, StorageId id) {
     StorageId& now = part.storage_of[IndexOf(id)];
-    if (now == kNone) {
-      const Storage& storage = part.graph.storage(id);
-      now = builder_.AddStorage(storage.bytes, storage.role, storage.label);
-      lives_.emplace_back();
-    }
+    if (now == kNone) now = lives_.Add(part.graph.storage(id));
     return now;
   }
 
-  Life& LifeOf(ValueId now) {
-    return lives_[IndexOf(builder_.value(now).storage)];
-  }
-  void Forever(ValueId now) { LifeOf(now).forever = true; }
+  void Need(StorageId now, NodeId node) { lives_.Need(now, {node, kAfterAll}); }
 
-  void AddPass(std::size_t region, Phase phase) {
-    Part& part = parts_[region];
+  void AddPass(int region, Phase phase) {
+    if (IsEager(region)) return AddEager(region, phase);
+    Part& part = PartOf(region);
     FindSources(part);
-    bool begins = true;
+    const NodeId first = builder_.num_nodes();
     for (NodeId id = 0; id < std::ssize(part.graph.nodes()); ++id) {
-      const Node& node = part.graph.node(id);
-      if (node.phase != phase) continue;
-      const bool is_first = begins && node.kind != OpKind::kView;
-      begins = begins && !is_first;
-      Copy(part, id, is_first ? CallOf(part.graph) : Attributes());
+      if (part.graph.node(id).phase == phase) AddKernel(part, id);
     }
-    const std::vector<ValueId>& results = regions_[region].results;
-    if (results.size() != part.graph.outputs().size()) {
-      throw InternalFailure("region {}: {} results became {}", region,
-                            results.size(), part.graph.outputs().size());
-    }
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const ValueId now = part.now[IndexOf(part.graph.outputs()[i])];
-      step_.now[IndexOf(results[i])] = now;
-      if (now != kNone && phase == Phase::kForward) Hold(now);
-    }
+    AddResults(region, phase);
+    if (builder_.num_nodes() == first) return;
+    KeepOperands(part, phase);
+    FreeLeft(region, phase, first);
+  }
+
+  Part& PartOf(int region) {
+    const Region& compiled = *compiled_[static_cast<std::size_t>(region)];
+    return parts_.try_emplace(region, compiled.graph).first->second;
   }
 
   /// By their names in the step; again before each pass, because other regions
   /// have made more of them by then.
   void FindSources(Part& part) {
+    begins_ = true;
     for (ValueId id = 0; id < std::ssize(part.graph.values()); ++id) {
       const Value& value = part.graph.value(id);
       if (value.producer != kNone) continue;
@@ -172,10 +202,24 @@ class RegionJoiner {
     const Value& value = part.graph.value(id);
     now = builder_.AddSource({}, value.type, StorageNow(part, value.storage),
                              value.strides);
-    Forever(now);
+    lives_.NeedForever(builder_.value(now).storage);
   }
 
-  void Hold(ValueId now) { held_.push_back(builder_.value(now).storage); }
+  void AddKernel(Part& part, NodeId id) {
+    const Node& node = part.graph.node(id);
+    NodeChange change;
+    if (begins_ && node.kind != OpKind::kView) {
+      begins_ = false;
+      change.further = CallOf(part.graph);
+    }
+    const NodeId added = Copy(part, id, change);
+    ForEachRead(node, [&](ValueId read) {
+      if (part.now[IndexOf(read)] == kNone) return;
+      const Value& now = NowIn(part, read);
+      Need(now.storage, added);
+      if (part.graph.value(read).producer == kNone) Save(now, node.phase);
+    });
+  }
 
   static Attributes CallOf(const OperatorGraph& region) {
     return {
@@ -184,61 +228,39 @@ class RegionJoiner {
                                    CountSources(region, TensorRole::kBuffer)}}};
   }
 
-  void Copy(Part& part, NodeId id, Attributes further) {
-    const Node& node = part.graph.node(id);
-    NodeSpec spec{.target = node.target,
-                  .attributes = node.attributes,
-                  .scope = node.scope,
-                  .phase = node.phase};
-    std::ranges::move(further, std::back_inserter(spec.attributes));
-    for (const ValueId input : node.inputs) {
-      spec.inputs.push_back(part.now[IndexOf(input)]);
-    }
-    const NodeId added = builder_.AddNode(std::move(spec));
-    for (const ValueId output : node.outputs) {
-      const Value& value = part.graph.value(output);
-      part.now[IndexOf(output)] =
-          builder_.AddResult(added, {}, value.type,
-                             StorageNow(part, value.storage), value.strides);
-      const StorageId storage = part.storage_of[IndexOf(value.storage)];
-      Life& life = lives_[IndexOf(storage)];
-      if (!life.forever && life.birth == kNone) life.birth = added;
-      life.death = added;
-    }
-    CopyCalls(
-        part.graph, id,
-        {.value = [&part](ValueId value) { return part.now[IndexOf(value)]; },
-         .storage = [this, &part, added](
-                        StorageId one) { return InnerNow(part, one, added); },
-         .name = [](const std::string&) { return std::string(); }},
-        added, builder_);
-    Read(part, node, added);
-  }
-
-  StorageId InnerNow(Part& part, StorageId id, NodeId node) {
-    const StorageId now = StorageNow(part, id);
-    Life& life = lives_[IndexOf(now)];
-    if (!life.forever && life.birth == kNone) life = {node, node};
-    return now;
-  }
-
-  void Read(const Part& part, const Node& node, NodeId added) {
-    const auto read = [&](ValueId id) {
-      const ValueId now = part.now[IndexOf(id)];
-      if (now == kNone) return;
-      LifeOf(now).death = added;
-      if (part.graph.value(id).producer == kNone) {
-        KeepForBackward(builder_.value(now), node.phase);
-      }
-    };
-    std::ranges::for_each(node.inputs, read);
+  template <typename Visit>
+  static void ForEachRead(const Node& node, const Visit& visit) {
+    std::ranges::for_each(node.inputs, visit);
     for (const Node& call : node.calls) {
-      std::ranges::for_each(call.inputs, read);
+      std::ranges::for_each(call.inputs, visit);
     }
   }
 
-  /// Marks what the backward pass of a region reads of earlier regions.
-  void KeepForBackward(const Value& value, Phase phase) {
+  const Value& NowIn(const Part& part, ValueId id) const {
+    return builder_.value(part.now[IndexOf(id)]);
+  }
+
+  NodeId Copy(Part& part, NodeId id, const NodeChange& change) {
+    const NodeId added = builder_.num_nodes();
+    return CopyNode(
+        part.graph, id,
+        {.parts = {
+             .value = [&](ValueId value) { return part.now[IndexOf(value)]; },
+             .storage =
+                 [&, added](StorageId one) {
+                   const StorageId now = StorageNow(part, one);
+                   lives_.Bear(now, {added});
+                   if (&part != &step_) Need(now, added);
+                   return now;
+                 },
+             .name = [](const std::string&) { return std::string(); }},
+         .add = [&](ValueId result,
+                    ValueId copy) { part.now[IndexOf(result)] = copy; }},
+        builder_, change);
+  }
+
+  /// Marks what the backward pass reads of another region.
+  void Save(const Value& value, Phase phase) {
     if (phase == Phase::kBackward && value.producer != kNone &&
         value.producer <= forward_end_ &&
         builder_.storage(value.storage).role == TensorRole::kActivation) {
@@ -246,54 +268,136 @@ class RegionJoiner {
     }
   }
 
-  void AddOptimizer() {
-    for (NodeId id = 0; id < std::ssize(step_.graph.nodes()); ++id) {
-      const Node& node = step_.graph.node(id);
-      if (node.phase != Phase::kOptimizer) continue;
-      for (const ValueId input : node.inputs) {
-        const ValueId now = step_.now[IndexOf(input)];
-        step_.storage_of[IndexOf(step_.graph.value(input).storage)] =
-            builder_.value(now).storage;
+  /// What only operators that are compiled now have saved.
+  void UnmarkSaved() {
+    for (const StorageId now : step_.storage_of) {
+      if (now == kNone || lives_.Outlives(now, forward_end_)) continue;
+      if (builder_.storage(now).role != TensorRole::kSaved) continue;
+      builder_.SetRole(now, TensorRole::kActivation);
+    }
+  }
+
+  void AddResults(int region, Phase phase) {
+    const Region& compiled = *compiled_[static_cast<std::size_t>(region)];
+    if (compiled.results.size() != compiled.graph.outputs().size()) {
+      throw InternalFailure("region {}: {} results became {}", region,
+                            compiled.results.size(),
+                            compiled.graph.outputs().size());
+    }
+    const Part& part = PartOf(region);
+    for (std::size_t i = 0; i < compiled.results.size(); ++i) {
+      const ValueId now = part.now[IndexOf(compiled.graph.outputs()[i])];
+      const ValueId id = step_value_.at(compiled.results[i]);
+      if (now == std::exchange(step_.now[IndexOf(id)], now)) continue;
+      if (now == kNone) continue;
+      const StorageId storage = builder_.value(now).storage;
+      const StorageId was = step_.graph.value(id).storage;
+      step_.storage_of[IndexOf(was)] = storage;
+      if (!recorded_[IndexOf(was)].is_freed) lives_.NeedForever(storage);
+      if (phase == Phase::kForward && CompilesAll()) held_.push_back(storage);
+    }
+  }
+
+  /// Whether the network is compiled, not modules of it.
+  bool CompilesAll() const {
+    return std::ranges::count(regions_.is_compiled, false) == 0;
+  }
+
+  /// The caller has them until the forward pass returns.
+  void KeepOperands(const Part& part, Phase phase) {
+    if (phase != Phase::kForward) return;
+    for (ValueId id = 0; id < std::ssize(part.graph.values()); ++id) {
+      if (part.graph.value(id).producer != kNone) continue;
+      if (part.now[IndexOf(id)] == kNone) continue;
+      Need(NowIn(part, id).storage, builder_.num_nodes() - 1);
+    }
+  }
+
+  /// What an earlier step has left and the step frees in this pass.
+  void FreeLeft(int region, Phase phase, NodeId first) {
+    for (const MemoryEvent& event : step_.graph.events()) {
+      if (event.node == kNone || event.kind == Kind::kAllocate ||
+          regions_.of_node[IndexOf(event.node)] != region ||
+          step_.graph.node(event.node).phase != phase ||
+          recorded_[IndexOf(event.storage)].birth != kNone) {
+        continue;
       }
-      Copy(step_, id, {});
+      Need(StorageNow(step_, event.storage), first);
     }
   }
 
-  void AddEvents() {
-    for (const StorageId storage : held_) {
-      Life& life = lives_[IndexOf(storage)];
-      life.death = std::max(life.death, forward_end_);
-    }
-    const std::size_t nodes = IndexOf(builder_.num_nodes());
-    std::vector<std::vector<StorageId>> born(nodes + 1);  // [0]: before node 0
-    std::vector<std::vector<StorageId>> dying(nodes + 1);
-    for (StorageId id = 0; id < std::ssize(lives_); ++id) {
-      const Life& life = lives_[IndexOf(id)];
-      born[IndexOf(life.birth + 1)].push_back(id);
-      if (!life.forever) dying[IndexOf(life.death + 1)].push_back(id);
-    }
-    for (std::size_t i = 0; i <= nodes; ++i) {
-      const NodeId node = static_cast<NodeId>(i) - 1;
-      for (const StorageId id : born[i]) builder_.Allocate(id, node);
-      for (const StorageId id : dying[i]) builder_.Free(id, node);
+  /// Operators of an eager region, or with kNone of the optimizer.
+  void AddEager(int region, Phase phase) {
+    for (NodeId id = 0; id < std::ssize(step_.graph.nodes()); ++id) {
+      if (regions_.of_node[IndexOf(id)] == region &&
+          step_.graph.node(id).phase == phase) {
+        AddEager(id);
+      }
     }
   }
 
-  const std::vector<Region>& regions_;
+  void AddEager(NodeId id) {
+    const Node& node = step_.graph.node(id);
+    const NodeId added = builder_.num_nodes();
+    for (const ValueId input : node.inputs) {
+      step_.storage_of[IndexOf(step_.graph.value(input).storage)] =
+          NowIn(step_, input).storage;
+    }
+    const std::map<StorageId, int> freed = PlayEvents(id, added);
+    Copy(step_, id, {.further = EagerMark(node)});
+    ForEachRead(node, [&](ValueId read) {
+      if (step_.now[IndexOf(read)] == kNone) return;
+      const Value& now = NowIn(step_, read);
+      const auto found = freed.find(now.storage);
+      lives_.Need(now.storage,
+                  {added, found == freed.end() ? kAfterAll : found->second});
+      Save(now, node.phase);
+    });
+  }
+
+  /// The events of the step during `id`. Returns the place of each free, by
+  /// storage of the new graph.
+  std::map<StorageId, int> PlayEvents(NodeId id, NodeId added) {
+    const std::span<const MemoryEvent> events = EventsOf(step_.graph, id);
+    std::map<StorageId, int> freed;
+    for (int place = 0; std::cmp_less(place, events.size()); ++place) {
+      const MemoryEvent& event = events[static_cast<std::size_t>(place)];
+      const StorageId now = StorageNow(step_, event.storage);
+      if (event.kind == Kind::kFree) {
+        lives_.Need(now, {added, place});
+        freed[now] = place;
+        continue;
+      }
+      lives_.Bear(now, {added, place});
+      if (!recorded_[IndexOf(event.storage)].is_freed) lives_.NeedForever(now);
+    }
+    return freed;
+  }
+
+  static Attributes EagerMark(const Node& node) {
+    if (node.phase == Phase::kOptimizer) return {};
+    return {{std::string(kEagerAttribute), true}};
+  }
+
+  const Regions& regions_;
+  const std::vector<std::optional<Region>>& compiled_;
+  const GraphInfo info_;
   GraphBuilder builder_;
+  StorageLives lives_;
   Part step_;
-  std::vector<Part> parts_;  ///< By region.
+  std::map<int, Part> parts_;  ///< By compiled region.
   std::map<std::string, ValueId> step_value_;
-  std::vector<Life> lives_;      ///< By storage.
-  std::vector<StorageId> held_;  ///< Handed on in the forward pass.
-  NodeId forward_end_ = kNone;   ///< Its last node, once it is there.
+  std::vector<RecordedLife> recorded_;  ///< By storage of the step.
+  std::vector<StorageId> held_;         ///< Handed on in the forward pass.
+  NodeId forward_end_ = kNone;          ///< Its last node, once it is there.
+  bool begins_ = true;                  ///< No kernel of the pass yet.
 };
 
 }  // namespace
 
-OperatorGraph JoinRegions(const OperatorGraph& step,
-                          const std::vector<Region>& regions) {
-  return RegionJoiner(step, regions).Run();
+OperatorGraph JoinRegions(const OperatorGraph& step, const Regions& regions,
+                          const std::vector<std::optional<Region>>& compiled) {
+  return RegionJoiner(step, regions, compiled).Run();
 }
 
 }  // namespace foretell::runtime

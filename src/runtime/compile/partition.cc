@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/graph/copy_calls.h"
+#include "src/graph/copy_node.h"
 #include "src/graph/index_of.h"
 #include "src/runtime/compile/joint_graph.h"
 #include "src/runtime/compile/keep_policies.h"
@@ -194,29 +194,23 @@ class PassWriter {
   }
 
   void Copy(NodeId id, Phase phase, Values& now) {
-    const Node& node = graph_.node(id);
-    NodeSpec spec{.target = node.target,
-                  .attributes = node.attributes,
-                  .scope = node.scope,
-                  .phase = phase};
-    for (const ValueId input : node.inputs) {
-      spec.inputs.push_back(now[IndexOf(First(input))]);
-    }
-    const NodeId added = builder_.AddNode(std::move(spec));
-    for (const ValueId output : node.outputs) {
-      const Value& value = graph_.value(output);
-      const StorageId storage = StorageOf(node, output, phase, now);
-      const ValueId copy =
-          builder_.AddResult(added, {}, value.type, storage, value.strides);
-      if (now[IndexOf(output)] == kNone) now[IndexOf(output)] = copy;
-    }
-    CopyCalls(
+    const auto value_now = [&](ValueId value) {
+      return now[IndexOf(First(value))];
+    };
+    CopyNode(
         graph_, id,
-        {.value = [&now,
-                   this](ValueId value) { return now[IndexOf(First(value))]; },
-         .storage = [this](StorageId storage) { return StorageNow(storage); },
-         .name = [](const std::string&) { return std::string(); }},
-        added, builder_);
+        {.parts = {.value = value_now,
+                   .storage = [this](StorageId one) { return StorageNow(one); },
+                   .name = [](const std::string&) { return std::string(); }},
+         .add =
+             [&](ValueId result, ValueId copy) {
+               if (now[IndexOf(result)] == kNone) now[IndexOf(result)] = copy;
+             },
+         .result_storage =
+             [&](ValueId result) {
+               return StorageOf(graph_.node(id), result, phase, now);
+             }},
+        builder_, {.phase = phase});
   }
 
   void MarkEnds() {

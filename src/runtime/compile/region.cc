@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "src/graph/copy_calls.h"
+#include "src/graph/copy_node.h"
 #include "src/graph/index_of.h"
 
 namespace foretell::runtime {
@@ -30,10 +30,10 @@ class RegionCutter {
       if (IsInside(id)) Copy(id);
     }
     FindResults();
-    std::vector<ValueId> results;
+    std::vector<std::string> results;
     for (ValueId id = 0; id < std::ssize(step_.values()); ++id) {
       if (!is_result_[IndexOf(id)]) continue;
-      results.push_back(id);
+      results.push_back(step_.value(id).name);
       builder_.MarkOutput(now_[IndexOf(id)]);
     }
     builder_.DeriveLifetimes();
@@ -89,26 +89,15 @@ class RegionCutter {
   }
 
   void Copy(NodeId id) {
-    const Node& node = step_.node(id);
-    NodeSpec spec{.target = node.target,
-                  .attributes = node.attributes,
-                  .scope = node.scope,
-                  .phase = node.phase};
-    for (const ValueId input : node.inputs) {
-      spec.inputs.push_back(now_[IndexOf(input)]);
-    }
-    const NodeId added = builder_.AddNode(std::move(spec));
-    for (const ValueId output : node.outputs) {
-      const Value& value = step_.value(output);
-      now_[IndexOf(output)] =
-          builder_.AddResult(added, value.name, value.type,
-                             StorageNow(value.storage), value.strides);
-    }
-    CopyCalls(step_, id,
-              {.value = [this](ValueId value) { return now_[IndexOf(value)]; },
-               .storage = [this](StorageId one) { return StorageNow(one); },
-               .name = [](const std::string& name) { return name; }},
-              added, builder_);
+    CopyNode(
+        step_, id,
+        {.parts = {
+             .value = [this](ValueId value) { return now_[IndexOf(value)]; },
+             .storage = [this](StorageId one) { return StorageNow(one); },
+             .name = [](const std::string& name) { return name; }},
+         .add = [this](ValueId value,
+                       ValueId copy) { now_[IndexOf(value)] = copy; }},
+        builder_);
   }
 
   /// The backward pass of another region reads only what its forward pass has.

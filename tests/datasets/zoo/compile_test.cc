@@ -14,6 +14,7 @@
 #include "foretell/zoo.h"
 #include "src/graph/block_runs.h"
 #include "src/graph/recompute_spec.h"
+#include "src/graph/storage_bytes.h"
 #include "src/runtime/compile/compile.h"
 #include "src/runtime/compile/decompose.h"
 #include "src/runtime/compile/joint_graph.h"
@@ -118,6 +119,37 @@ TEST(CompiledZoo, KeepsWhatAotAutogradKeeps) {
   EXPECT_GE(static_cast<double>(close),
             kLeastShareOfBytes * static_cast<double>(rows.size()))
       << others;
+}
+
+/// Of a step of which only these modules are compiled, its results apart.
+std::int64_t SavedBytesOfOnly(const std::string& network,
+                              const std::string& only) {
+  RuntimeSpec spec = kCompiled;
+  spec.only = {only};
+  const OperatorGraph graph = runtime::Compile(StepOf(network, Mode::kTraining),
+                                               spec, runtime::kFusedScatters);
+  std::int64_t bytes = BytesOfRole(graph, TensorRole::kSaved);
+  for (const ValueId id : graph.outputs()) {
+    const Storage& storage = graph.storage(graph.value(id).storage);
+    if (storage.role == TensorRole::kSaved) bytes -= storage.bytes;
+  }
+  return bytes;
+}
+
+TEST(CompiledZoo, KeepsWhatAutogradAndAotAutogradKeepAroundModulesAlone) {
+  const std::vector<Row> rows = RowsOf("only_bytes.csv");
+  ASSERT_FALSE(rows.empty());
+  std::string others;
+  std::size_t close = 0;
+  for (const Row& row : rows) {
+    const std::int64_t bytes = SavedBytesOfOnly(row[0], row[1]);
+    if (Error(static_cast<double>(bytes), std::stod(row[2])) <= kTolerance) {
+      ++close;
+    } else {
+      others += row[0] + ":" + row[1] + " ";
+    }
+  }
+  EXPECT_GE(close + 1, rows.size()) << others;
 }
 
 OperatorGraph SharedStep(const RuntimeSpec& runtime) {

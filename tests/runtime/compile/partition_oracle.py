@@ -6,12 +6,15 @@
 runs the forward operators of the file again, on fake CUDA tensors through
 AOTAutograd with Inductor's decompositions and passes over the joint graph, and
 prints what PyTorch's min-cut partition saves and recomputes: one JSON object
-per file.
+per file. With --only each call of the modules of a path goes through
+AOTAutograd alone, the other operators are run by eager autograd, and the bytes
+are those of all storages that either saves.
 """
 
 import argparse
 import collections
 import contextlib
+import itertools
 import json
 import math
 import re
@@ -210,12 +213,19 @@ def _checkpoint(number):
             del fx_traceback.current_meta["ac_graph_id"]
 
 
+def _pattern(path):
+    """Of the modules of a path, in which "*" is any one name; "auto": those
+    whose path ends with its first number."""
+    names = (r"([^./]*[./])*?\d+" if path == "auto" else
+             re.escape(path).replace(r"\*", "[^./]+"))
+    return re.compile("/?" + names + r"(?=[./]|$)")
+
+
 def _numbers(step, path):
-    """By forward operator, the number of the call of a block of that path, in
-    which "*" is any one name; None outside. Operators without a path belong to
-    the block on both sides of them."""
-    block_of = path and re.compile(
-        "/?" + re.escape(path).replace(r"\*", "[^./]+") + r"(?=[./]|$)")
+    """By forward operator, the number of the call of a block of that path; None
+    outside. Operators without a path belong to the block on both sides of
+    them."""
+    block_of = path and _pattern(path)
     numbers, last, before, waiting = [], 0, None, 0
     for operator in step.forward():
         if not operator.scope:
@@ -230,19 +240,77 @@ def _numbers(step, path):
     return numbers + [None] * waiting
 
 
-def _replay(step, tensors, blocks):
-    values = dict(zip(step.sources, tensors))
-    last = None
-    for operator, number in zip(step.forward(), _numbers(step, blocks)):
-        for call in operator.steps():
-            with _checkpoint(number):
-                results = _call(call, values)
-            if not isinstance(results, (tuple, list)):
-                results = (results,)
-            values.update(zip(call.results, results))
-        last = operator.results[0]
+def _run(operator, values):
+    """Adds the results of an operator to `values`."""
+    for call in operator.steps():
+        results = _call(call, values)
+        if not isinstance(results, (tuple, list)):
+            results = (results,)
+        values.update(zip(call.results, results))
+
+
+def _results(step, values):
+    last = list(step.forward())[-1].results[0]
     return values[last], *(values[name] for name in step.outputs
                            if name != last)
+
+
+def _replay(step, tensors, blocks):
+    values = dict(zip(step.sources, tensors))
+    for operator, number in zip(step.forward(), _numbers(step, blocks)):
+        with _checkpoint(number):
+            _run(operator, values)
+    return _results(step, values)
+
+
+def _compile(function, static):
+    """`function` through AOTAutograd; `static`: which of its operands are
+    parameters and buffers. And its partition, once it was called."""
+    chosen = Partition(static)
+    return aot_function(
+        function, fw_compiler=lambda module, _: module.forward,
+        bw_compiler=lambda module, _: module.forward, partition_fn=chosen,
+        decompositions=select_decomp_table()), chosen
+
+
+def _run_compiled(step, operators, values, read_later):
+    """Adds what a call of a compiled module returns to `values`."""
+    calls = [call for operator in operators for call in operator.steps()]
+    made = {name for call in calls for name in call.results}
+    operands = sorted({name for call in calls for name in call.operands} - made)
+    returned = sorted(made & read_later)
+
+    def function(*tensors):
+        inside = dict(zip(operands, tensors))
+        for operator in operators:
+            _run(operator, inside)
+        return [inside[name] for name in returned]
+
+    static = [i for i, name in enumerate(operands)
+              if step.sources.get(name, ("input",))[0] != "input"]
+    compiled, _ = _compile(function, static)
+    results = compiled(*(values[name] for name in operands))
+    values.update(zip(returned, results))
+
+
+def _replay_only(step, tensors, modules):
+    values = dict(zip(step.sources, tensors))
+    numbered = list(zip(step.forward(), _numbers(step, modules)))
+    if all(number is None for _, number in numbered):
+        raise ValueError(f"{modules}: no module that the network runs")
+    groups = [(number, [operator for operator, _ in group]) for number, group
+              in itertools.groupby(numbered, lambda pair: pair[1])]
+    read = [{name for operator in operators for call in operator.steps()
+             for name in call.operands} for _, operators in groups]
+    last = numbered[-1][0].results[0]
+    for i, (number, operators) in enumerate(groups):
+        if number is None:
+            for operator in operators:
+                _run(operator, values)
+        else:
+            _run_compiled(step, operators, values,
+                          {last, *step.outputs}.union(*read[i + 1:]))
+    return _results(step, values)
 
 
 def _sources(step):
@@ -258,9 +326,8 @@ def _sources(step):
 class Partition:
     """Stands for PyTorch's partition function, and keeps its result."""
 
-    def __init__(self, step):
-        roles = [role for role, *_ in step.sources.values()]
-        self._static = [i for i, role in enumerate(roles) if role != "input"]
+    def __init__(self, static):
+        self._static = static
 
     def __call__(self, joint, inputs, *, num_fwd_outputs, **_):
         # Folding computes constants on the device, which there is none of.
@@ -305,16 +372,32 @@ def partition(lines, blocks=None):
     """The partition of the step in `lines` of foretell's text, with the modules
     of path `blocks` checkpointed."""
     step = Step(lines)
-    chosen = Partition(step)
+    static = [i for i, (role, *_) in enumerate(step.sources.values())
+              if role != "input"]
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        compiled, chosen = _compile(
+            lambda *sources: _replay(step, sources, blocks), static)
+        compiled(*_sources(step))
+    return chosen
+
+
+def saved_bytes(lines, modules):
+    """Bytes that the step in `lines` keeps for its backward pass if only the
+    modules of that path are compiled, but for its results."""
+    step = Step(lines)
+    saved = {}
+
+    def pack(tensor):
+        saved[tensor.untyped_storage()._cdata] = tensor
+        return tensor
+
     with FakeTensorMode(allow_non_fake_inputs=True):
         tensors = list(_sources(step))
-        compiled = aot_function(
-            lambda *sources: _replay(step, sources, blocks),
-            fw_compiler=lambda module, _: module.forward,
-            bw_compiler=lambda module, _: module.forward,
-            partition_fn=chosen, decompositions=select_decomp_table())
-        compiled(*tensors)
-    return chosen
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+            results = _replay_only(step, tensors, modules)
+    for tensor in [*tensors, *results]:
+        saved.pop(tensor.untyped_storage()._cdata, None)
+    return sum(tensor.untyped_storage().nbytes() for tensor in saved.values())
 
 
 def main():
@@ -325,6 +408,9 @@ def main():
                         help="activation_memory_budget")
     parser.add_argument("--checkpoint", metavar="PATH", default="",
                         help='checkpointed modules, "*": any one name')
+    parser.add_argument("--only", metavar="PATH", default="",
+                        help='modules that alone are compiled, "*": any one '
+                             'name, or "auto": the outermost numbered ones')
     parser.add_argument("--joint", action="store_true",
                         help="print the joint graph, too")
     arguments = parser.parse_args()
@@ -338,6 +424,12 @@ def main():
                     activation_memory_budget=arguments.budget),
                   mock.patch.object(partitioners, "has_recomputable_rng_ops",
                                     lambda _: False)):
+                if arguments.only:
+                    print(json.dumps({
+                        "file": path, "only": arguments.only,
+                        "bytes": saved_bytes(lines, arguments.only)}),
+                          flush=True)
+                    continue
                 chosen = partition(lines, arguments.checkpoint)
         except Exception as error:  # pylint: disable=broad-except
             print(json.dumps({"file": path, "error": str(error)[:300]}),

@@ -31,10 +31,13 @@ std::vector<std::string> Fields(const std::string& line, char separator) {
 }
 
 OperatorGraph Compiled(const std::string& text,
-                       const std::vector<std::string>& breaks) {
+                       const std::vector<std::string>& breaks,
+                       const std::vector<std::string>& only = {},
+                       const std::string& recompute = {}) {
   RuntimeSpec spec{.runtime = Runtime::kCompile};
   spec.breaks = breaks;
-  return Compile(ParseGraph(text), spec, kFusedScatters);
+  spec.only = only;
+  return Compile(ParseGraph(text), spec, kFusedScatters, recompute);
 }
 
 /// Bytes by region that its forward pass makes and the step keeps.
@@ -170,6 +173,87 @@ output %b
 
 TEST(GraphBreaks, RefuseModulesThatTheNetworkDoesNotRun) {
   EXPECT_THROW(Compiled(kThree, {"parts.1", "parts.7"}), Error);
+}
+
+/// "e": eager, "c": the first kernel of a compiled call, "-": another.
+std::string RunBy(const OperatorGraph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes()) {
+    if (node.FindAttribute(kEagerAttribute) != nullptr) {
+      text += 'e';
+    } else {
+      text += node.FindAttribute(kCallAttribute) != nullptr ? 'c' : '-';
+    }
+  }
+  return text;
+}
+
+std::string RunBy(const std::vector<std::string>& only) {
+  return RunBy(Compiled(kThree, {}, only));
+}
+
+TEST(ModulesAlone, LeaveTheRestToEagerPyTorch) {
+  EXPECT_EQ(RunBy({"parts.1"}), "ece");
+  EXPECT_EQ(RunBy({"parts.0", "parts.2"}), "cec");
+  EXPECT_EQ(RunBy({"parts.*"}), "ccc");
+  EXPECT_EQ(RunBy({"auto"}), "ccc");
+  EXPECT_EQ(RunBy({"parts"}), "c");
+  const OperatorGraph graph = Compiled(kThree, {}, {"parts.1"});
+  EXPECT_EQ(graph.node(0).target, "exp");
+  EXPECT_EQ(graph.node(2).target, "cos");
+}
+
+TEST(ModulesAlone, AreCompiledWithTheModulesInside) {
+  EXPECT_EQ(RunBy({"parts", "parts.1"}), "c");
+  EXPECT_EQ(RunBy({"parts.1", "parts"}), "c");
+}
+
+// Locals of the caller do not live until the forward pass ends, as those of a
+// function that Dynamo resumes in do.
+TEST(ModulesAlone, FreeTheirOperandsWhenTheyReturn) {
+  const OperatorGraph graph = Compiled(kThree, {}, {"parts.1"});
+  std::map<StorageId, NodeId> freed;
+  for (const MemoryEvent& event : graph.events()) {
+    if (event.kind == MemoryEvent::Kind::kFree) {
+      freed[event.storage] = event.node;
+    }
+  }
+  for (const NodeId id : {0, 1}) {
+    const ValueId result = graph.node(id).outputs.front();
+    EXPECT_EQ(freed.at(graph.value(result).storage), id + 1);
+  }
+}
+
+/// exp saves its result, sin its operand.
+constexpr char kTrained[] = R"(graph "trained" mode=training
+%w = parameter f32[64]
+%x = input f32[64]
+%a = mul(%w, %x) : f32[64] @ "head"
+%b = exp(%a) : f32[64] saved @ "parts.0"
+%c = sin(%b) : f32[64] @ "parts.0"
+%d = exp(%c) : f32[64] saved @ "tail"
+%l = sum(%d) : f32[] saved @ "tail"
+phase backward
+%g = ones_like(%l) : f32[] backward_temporary
+%h = expand(%g) {size=[64]} : f32[64] strides=[0] alias %g
+%i = mul(%h, %d) : f32[64] backward_temporary
+%j = cos(%b) : f32[64] backward_temporary
+%k = mul(%i, %j) : f32[64] backward_temporary
+%m = mul(%k, %b) : f32[64] backward_temporary
+%n = mul(%m, %x) : f32[64] gradient
+output %l
+)";
+
+TEST(ModulesAlone, RunTheirBackwardPassBetweenEagerOnes) {
+  EXPECT_EQ(RunBy(Compiled(kTrained, {}, {"parts.0"})), "eceeeeece");
+}
+
+TEST(ModulesAlone, RefuseWhatIsNotModelled) {
+  EXPECT_THROW(RunBy({"parts.7"}), Error);
+  EXPECT_THROW(Compiled(kTrained, {}, {"parts.0"}, "head"), Error);
+  RuntimeSpec spec{.runtime = Runtime::kCompile, .cuda_graphs = true};
+  spec.only = {"parts.1"};
+  EXPECT_THROW(Compile(ParseGraph(kThree), spec, kFusedScatters), Error);
 }
 
 }  // namespace
