@@ -16,6 +16,7 @@
 #include "cli/flags/number_checks.h"
 #include "cli/print/print_advice.h"
 #include "src/core/json_text.h"
+#include "src/core/units.h"
 #include "src/judge/advice_json.h"
 
 namespace foretell::cli {
@@ -66,14 +67,26 @@ void AddPlace(const Prediction& prediction, const DeviceSpec& device,
       {PlaceName(device, profile), verdict.usable_mib, verdict.latency_ms});
 }
 
+/// MiB of parameters, buffers and states that the step holds on any device.
+double HeldMib(const Prediction& prediction) {
+  constexpr TensorRole kHeld[] = {TensorRole::kParameter, TensorRole::kBuffer,
+                                  TensorRole::kOptimizerState};
+  std::int64_t bytes = 0;
+  for (const TensorRole role : kHeld) {
+    bytes += prediction.memory.AtPeak(role);
+  }
+  return ToMiB(bytes);
+}
+
 /// Other slices of the device and other devices that hold the unchanged step.
 std::vector<OtherPlace> FindPlaces(const StepSimulator& simulator,
                                    const StepSetup& setup, const Trace& trace,
-                                   const FitLimits& limits) {
+                                   double held_mib, const FitLimits& limits) {
   std::vector<OtherPlace> places;
   for (const DeviceSpec& device : simulator.catalog().devices()) {
     const bool is_asked = device.name == simulator.device().name;
     if (is_asked && limits.profile.empty()) continue;
+    if (held_mib > static_cast<double>(device.usable_mib)) continue;
     const std::optional<Prediction> prediction =
         PredictElsewhere(simulator, setup, trace, device);
     if (!prediction) continue;
@@ -92,17 +105,19 @@ AdvisedModel Advised(const AdviseOptions& options) {
   const StepSimulator simulator(options.model, options.predictor,
                                 options.batch);
   const DeviceSpec& device = simulator.device();
-  const Trace trace = simulator.TraceStep(simulator.Setup());
+  const StepSetup setup = simulator.Setup();
+  const Trace trace = simulator.TraceStep(setup);
+  const Prediction prediction = simulator.Predict(setup, trace, device);
   const AdviceRequest request = {
-      .setup = simulator.Setup(),
+      .setup = setup,
       .batch = options.batch.value_or(0),
       .normalizes_over_batch =
           std::ranges::count(trace.graph.nodes(), OpKind::kBatchNorm,
                              &Node::kind) > 0,
       .trainable = options.trainable,
       .lora = options.lora,
-      .limits = options.limits};
-  const Prediction prediction = simulator.Predict(request.setup, trace, device);
+      .limits = options.limits,
+      .unchanged = prediction};
   AdvisedModel advised = {
       .model = simulator.program().name(),
       .place = PlaceName(device, options.limits.profile),
@@ -110,14 +125,12 @@ AdvisedModel Advised(const AdviseOptions& options) {
           mig::Judge(ToDemand(prediction), device, options.limits.profile)
               .usable_mib),
       .warnings = WarningsOf(trace, prediction)};
-  advised.advice =
-      Advise(request, device, [&simulator](const StepSetup& setup) {
-        return simulator.Predict(setup, simulator.TraceStep(setup),
-                                 simulator.device());
-      });
+  advised.advice = Advise(request, device, [&](const StepSetup& changed) {
+    return simulator.Predict(changed, simulator.TraceStep(changed), device);
+  });
   if (!advised.advice.unchanged.fits) {
-    advised.elsewhere =
-        FindPlaces(simulator, request.setup, trace, options.limits);
+    advised.elsewhere = FindPlaces(simulator, setup, trace, HeldMib(prediction),
+                                   options.limits);
   }
   return advised;
 }

@@ -42,8 +42,8 @@ void GoOnAs(const std::filesystem::path& lab,
   const int error = errno;
   if (error == ENOENT) {
     throw Unsupported(
-        "{}: missing; it has the commands that train, measure and manage "
-        "datasets. `scripts/build {}` builds it",
+        "{}: missing; it has this command, and those that train, measure and "
+        "manage datasets. `scripts/build {}` builds it",
         program, kLabName);
   }
   throw IoFailure("{}: cannot be started: {}", program, std::strerror(error));

@@ -1,6 +1,7 @@
 #include "datasets/collect/import.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -10,10 +11,12 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
+#include <vector>
 
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
 #include "src/core/failure.h"
+#include "src/core/nearest.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
@@ -158,7 +161,7 @@ class Import {
       Store(row, fields, label);
     } else if (points.empty()) {
       ++summary_.unmatched;
-      Note(row, fields, "no such point");
+      Note(row, fields, WhyUnmatched(fields));
     } else {
       ++summary_.ambiguous;
       Note(row, fields,
@@ -236,6 +239,34 @@ class Import {
       }
     }
     return matches;
+  }
+
+  /// What the dataset has instead of the point that `fields` state.
+  std::string WhyUnmatched(const Fields& fields) const {
+    const std::string model = TextOf(fields, "model");
+    const auto found = points_.find(model);
+    if (found == points_.end()) {
+      std::vector<std::string> names;
+      for (const auto& [name, _] : points_) names.push_back(name);
+      const std::vector<std::string> near = Nearest(model, names);
+      return fmt::format("the dataset has no such model{}{}",
+                         near.empty() ? "" : "; near: ", Joined(near));
+    }
+    std::set<std::int64_t> batches;
+    for (const StoredPoint& stored : found->second) {
+      batches.insert(stored.point.batch);
+    }
+    if (!batches.contains(Number<std::int64_t>(fields, "batch").value_or(0))) {
+      return fmt::format("the dataset has this model with batch {}",
+                         fmt::join(batches, ", "));
+    }
+    const Point& other = found->second.front().point;
+    return fmt::format(
+        "no point of the dataset has these fields; one of this model has {} {} "
+        "batch={}{}{}",
+        "mode=" + std::string(ModeName(other.mode)),
+        "precision=" + std::string(PrecisionName(other.precision)), other.batch,
+        other.optimizer.empty() ? "" : " optimizer=", other.optimizer);
   }
 
   void Store(const CsvRow& row, const Fields& fields, const Label& label) {

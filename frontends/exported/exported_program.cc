@@ -18,6 +18,7 @@
 #include "frontends/exported/unknown_operators.h"
 #include "src/core/libtorch_message.h"
 #include "src/core/text.h"
+#include "src/program/named_types.h"
 #include "src/program/recorder.h"
 
 namespace foretell::exported {
@@ -51,6 +52,23 @@ void Flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
   }
 }
 
+/// What NamedTypesScope asks for, if all weights of floats have one type.
+std::optional<TypeChange> TypeChangeOf(const Model& model,
+                                       const InstanceOptions& options) {
+  if (!NamedTypesScope::IsActive()) return std::nullopt;
+  std::optional<at::ScalarType> weights;
+  for (const auto& [dtype, _] : WeightElements(model)) {
+    const at::ScalarType type = ToScalarType(dtype);
+    if (!at::isFloatingType(type)) continue;
+    if (weights) return std::nullopt;
+    weights = type;
+  }
+  if (!weights) return std::nullopt;
+  return TypeChange{*weights, options.precision == Precision::kFp16
+                                  ? at::kHalf
+                                  : at::kBFloat16};
+}
+
 class ExportedInstance final : public ProgramInstance {
  public:
   ExportedInstance(std::shared_ptr<const Contents> contents,
@@ -58,8 +76,8 @@ class ExportedInstance final : public ProgramInstance {
       : contents_(std::move(contents)),
         precision_(options.precision),
         tensors_(MakeTensors(contents_->model, contents_->archive, options)),
-        interpreter_(options.device.type(),
-                     SwitchOf(*contents_, options.mode)) {}
+        interpreter_(options.device.type(), SwitchOf(*contents_, options.mode),
+                     TypeChangeOf(contents_->model, options)) {}
 
   std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) override {
     Recorder* const recorder = Recorder::Current();

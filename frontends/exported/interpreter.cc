@@ -1,5 +1,7 @@
 #include "frontends/exported/interpreter.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "frontends/exported/higher_order.h"
@@ -188,8 +190,24 @@ Values Interpreter::CallTensors(const Node& node, Frame& frame) {
     values.emplace_back(input.name, std::move(value));
   }
   Release(node.dies, frame);
+  if (types_) ChangeType(values);
   if (is_quantized) return CallQuantizedOperator(node.target, values);
   return CallOperator(*op, std::move(values), device_);
+}
+
+void Interpreter::ChangeType(NamedValues& values) const {
+  const bool reads_floats = std::ranges::any_of(values, [](const auto& one) {
+    return one.second.isTensor() &&
+           at::isFloatingType(one.second.toTensor().scalar_type());
+  });
+  // `x.float()` asks for f32; `x.to(y.dtype)` of a file in 16 bits does not.
+  if (reads_floats && types_->from == at::kFloat) return;
+  for (auto& [name, value] : values) {
+    if (name == "dtype" && value.isInt() &&
+        value.toInt() == static_cast<std::int64_t>(types_->from)) {
+      value = static_cast<std::int64_t>(types_->to);
+    }
+  }
 }
 
 Values Interpreter::CallGraphs(const Node& node, Frame& frame) {

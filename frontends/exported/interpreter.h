@@ -3,6 +3,7 @@
 #include <ATen/core/ivalue.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,21 @@ namespace foretell::exported {
 /// loops.
 inline constexpr std::int64_t kMostCalls = 1'000'000;
 
+/// An element type that takes the place of another where operators name it, as
+/// NamedTypesScope says.
+struct TypeChange {
+  at::ScalarType from = at::kFloat;
+  at::ScalarType to = at::kFloat;
+};
+
 /// Runs graphs node by node, through LibTorch's dispatcher. Values die after
 /// the last node that reads them, or when no name of Python holds them.
 class Interpreter {
  public:
   /// Makes tensors on `device`.
-  Interpreter(c10::DeviceType device, ModeSwitch mode)
-      : device_(device), mode_(mode) {}
+  Interpreter(c10::DeviceType device, ModeSwitch mode,
+              std::optional<TypeChange> types = std::nullopt)
+      : device_(device), mode_(mode), types_(types) {}
 
   /// Results of `graph`. Consumes `inputs`. Throws Error that names the
   /// operator, and what operators throw.
@@ -44,9 +53,11 @@ class Interpreter {
   std::vector<c10::IValue> CallPython(const Node& node, Frame& frame);
   std::vector<c10::IValue> CallTensors(const Node& node, Frame& frame);
   std::vector<c10::IValue> CallGraphs(const Node& node, Frame& frame);
+  void ChangeType(NamedValues& values) const;
 
   c10::DeviceType device_;
   ModeSwitch mode_;
+  std::optional<TypeChange> types_;
   const Node* current_ = nullptr;
   const Node* failed_ = nullptr;
   std::int64_t calls_ = 0;

@@ -36,8 +36,10 @@ class PipelineRun {
     std::vector<double> ends;
     for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
       if (next_[gpu] < gpus_[gpu].graph.nodes().size()) {
-        throw Error(ErrorCode::kInvalidArgument,
-                    "a GPU of a pipeline waits for a tensor that none sends");
+        throw Error(
+            ErrorCode::kInvalidArgument,
+            "a GPU of a pipeline waits for a tensor that none sends, as "
+            "where a module runs again after one of a later stage");
       }
       ends.push_back(lines_[gpu].EndUs());
     }

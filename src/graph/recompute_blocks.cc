@@ -277,6 +277,12 @@ OperatorGraph ChooseBlocks(const OperatorGraph& graph,
     }
   }
   if (best) return *std::move(best);
+  if (has_levels) {
+    throw InvalidArgument(
+        "recompute '{}': no numbered module keeps a tensor that could be "
+        "recomputed; name the paths of others",
+        blocks);
+  }
   throw InvalidArgument(
       "no block '{}' keeps a tensor that could be recomputed; {}", blocks,
       SomePath(graph));

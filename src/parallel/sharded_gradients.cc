@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <set>
 #include <utility>
 
 #include "src/graph/collective.h"
@@ -34,11 +35,7 @@ ValueId ShardedStep::Pack(std::size_t i,
               .scope = unit.path};
   if (IsFlat()) added.attributes = OnStream(kGatherStream);
   for (const ParameterIndex index : trained) {
-    for (const ValueId output : graph().node(At(index).ready).outputs) {
-      if (graph().value(output).storage == At(index).gradient) {
-        added.inputs.push_back(ValueNow(output));
-      }
-    }
+    added.inputs.push_back(ValueNow(At(index).last_gradient));
   }
   // What the unit before it packed is reduced by then.
   if (last_reduced_ != kNone && !IsFlat())
@@ -56,9 +53,11 @@ ValueId ShardedStep::Pack(std::size_t i,
       AddTensor(std::move(added), bytes, TensorRole::kGradient,
                 fmt::format("packed gradients of {}", unit.Name()));
   packed_.push_back(builder().value(packed).storage);
+  std::set<StorageId> gradients;
   for (const ParameterIndex index : trained) {
-    Free(StorageNow(At(index).gradient));
+    gradients.insert(StorageNow(At(index).gradient));
   }
+  for (const StorageId gradient : gradients) Free(gradient);
   return is_cast && IsFlat() ? CastPacked(i, packed, reduced) : packed;
 }
 
@@ -166,11 +165,12 @@ void ShardedStep::EndAll() {
   FreePacked();
   for (const StorageId storage : std::exchange(held_, {})) Free(storage);
   for (ValueId id = 0; id < std::ssize(graph().values()); ++id) {
-    const StorageId storage = graph().value(id).storage;
-    const ParameterIndex index = facts_.OwnerOf(storage);
-    if (index == kNone || At(index).gradient != storage) continue;
-    SetValue(id, reduced_[IndexOf(index)]);
-    SetStorage(storage, builder().value(reduced_[IndexOf(index)]).storage);
+    const Value& value = graph().value(id);
+    const ParameterIndex index = facts_.GradientOf(graph(), value);
+    if (index == kNone) continue;
+    const ValueId reduced = reduced_[IndexOf(index)];
+    SetValue(id, reduced);
+    SetStorage(value.storage, builder().value(reduced).storage);
   }
   if (spec().cpu_offload) StepOnHost();
 }

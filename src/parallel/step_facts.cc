@@ -49,8 +49,10 @@ std::vector<Parameter> FindParameters(
 
 class OwnerSearch {
  public:
-  OwnerSearch(const OperatorGraph& graph, std::vector<ParameterIndex>& owner)
-      : graph_(graph), owner_(owner) {}
+  /// Storages in `shared` say nothing about who owns what they meet.
+  OwnerSearch(const OperatorGraph& graph, const std::vector<bool>& shared,
+              std::vector<ParameterIndex>& owner)
+      : graph_(graph), shared_(shared), owner_(owner) {}
 
   void Run() {
     for (int round = 0; round < kRounds; ++round) {
@@ -61,6 +63,9 @@ class OwnerSearch {
   }
 
  private:
+  bool IsShared(ValueId value) const {
+    return shared_[IndexOf(graph_.value(value).storage)];
+  }
   ParameterIndex& Of(ValueId value) {
     return owner_[IndexOf(graph_.value(value).storage)];
   }
@@ -83,30 +88,53 @@ class OwnerSearch {
       ParameterIndex found = kNone;
       for (const std::vector<ValueId>* values : {&node.outputs, &node.inputs}) {
         for (std::size_t i = place; i < values->size(); i += width) {
+          if (IsShared((*values)[i])) continue;
           found = std::max(found, Of((*values)[i]));
         }
       }
       for (const std::vector<ValueId>* values : {&node.outputs, &node.inputs}) {
         for (std::size_t i = place; i < values->size(); i += width) {
-          Of((*values)[i]) = found;
+          if (!IsShared((*values)[i])) Of((*values)[i]) = found;
         }
       }
     }
   }
 
   const OperatorGraph& graph_;
+  const std::vector<bool>& shared_;
   std::vector<ParameterIndex>& owner_;
 };
 
-/// The last node outside the optimizer that has a result in the storage.
-NodeId LastWriter(const OperatorGraph& graph, StorageId storage) {
-  NodeId last = kNone;
-  for (const Value& value : graph.values()) {
-    if (value.storage != storage || value.producer == kNone) continue;
-    if (graph.node(value.producer).phase == Phase::kOptimizer) continue;
-    last = std::max(last, value.producer);
+/// By storage: whether several parameters have their gradients in it.
+std::vector<bool> SharedGradients(const OperatorGraph& graph,
+                                  const std::vector<Parameter>& parameters) {
+  std::vector<bool> seen(graph.storages().size(), false);
+  std::vector<bool> shared(graph.storages().size(), false);
+  for (const Parameter& parameter : parameters) {
+    if (parameter.gradient == kNone) continue;
+    const std::size_t storage = IndexOf(parameter.gradient);
+    shared[storage] = seen[storage];
+    seen[storage] = true;
   }
-  return last;
+  return shared;
+}
+
+/// Sets `ready` and `last_gradient`: the last node outside the optimizer that
+/// has a result in the gradient's storage, and the last result of its shape.
+void FindLastGradient(const OperatorGraph& graph, Parameter& parameter) {
+  const Shape& shape = graph.value(parameter.value).type.shape;
+  bool has_shape = false;
+  for (ValueId id = 0; id < std::ssize(graph.values()); ++id) {
+    const Value& value = graph.value(id);
+    if (value.storage != parameter.gradient || value.producer == kNone ||
+        graph.node(value.producer).phase == Phase::kOptimizer) {
+      continue;
+    }
+    parameter.ready = std::max(parameter.ready, value.producer);
+    if (has_shape && value.type.shape != shape) continue;
+    has_shape = value.type.shape == shape;
+    parameter.last_gradient = id;
+  }
 }
 
 NodeId LastOfPhase(const OperatorGraph& graph, Phase phase) {
@@ -124,20 +152,21 @@ StepFacts::StepFacts(const OperatorGraph& graph,
       owner(graph.storages().size(), kNone),
       last_backward(LastOfPhase(graph, Phase::kBackward)),
       last_optimizer(LastOfPhase(graph, Phase::kOptimizer)) {
+  const std::vector<bool> shared = SharedGradients(graph, parameters);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Parameter& parameter = parameters[i];
     const auto index = static_cast<ParameterIndex>(i);
     owner[IndexOf(parameter.storage)] = index;
     if (parameter.gradient == kNone) continue;
     owner[IndexOf(parameter.gradient)] = index;
-    parameter.ready = LastWriter(graph, parameter.gradient);
+    FindLastGradient(graph, parameter);
     if (parameter.ready == kNone) {
       parameter.gradient = kNone;  // Nothing computes it.
       continue;
     }
     by_ready.push_back(index);
   }
-  OwnerSearch(graph, owner).Run();
+  OwnerSearch(graph, shared, owner).Run();
   std::ranges::stable_sort(by_ready, {}, [this](ParameterIndex index) {
     return parameters[IndexOf(index)].ready;
   });
@@ -148,6 +177,23 @@ StepFacts::StepFacts(const OperatorGraph& graph,
     last_forward = std::max(last_forward, graph.value(output).producer);
   }
   if (last_forward == kNone) last_forward = LastOfPhase(graph, Phase::kForward);
+}
+
+ParameterIndex StepFacts::GradientOf(const OperatorGraph& graph,
+                                     const Value& value) const {
+  const auto has_shape = [&](const Parameter& parameter) {
+    return graph.value(parameter.value).type.shape == value.type.shape;
+  };
+  const ParameterIndex index = OwnerOf(value.storage);
+  if (index == kNone || parameters[IndexOf(index)].gradient != value.storage)
+    return kNone;
+  if (has_shape(parameters[IndexOf(index)])) return index;
+  const auto found =
+      std::ranges::find_if(parameters, [&](const Parameter& parameter) {
+        return parameter.gradient == value.storage && has_shape(parameter);
+      });
+  if (found == parameters.end()) return index;
+  return static_cast<ParameterIndex>(found - parameters.begin());
 }
 
 std::vector<ParameterIndex> StepFacts::TrainedOf(

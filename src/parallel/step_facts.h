@@ -16,8 +16,12 @@ using ParameterIndex = std::int32_t;
 struct Parameter {
   ValueId value = kNone;  ///< The source, in the parameter's own shape.
   StorageId storage = kNone;
-  StorageId gradient = kNone;  ///< kNone: it is not trained.
-  NodeId ready = kNone;        ///< The last node that writes the gradient.
+  /// kNone: it is not trained. cuDNN's recurrent layers have those of all their
+  /// parameters in one storage.
+  StorageId gradient = kNone;
+  NodeId ready = kNone;  ///< The last node that writes that storage.
+  /// The gradient, as the backward pass leaves it.
+  ValueId last_gradient = kNone;
   /// Sources that are the whole parameter, including `value`: with recomputed
   /// blocks, the step reads the result of the previous step's optimizer.
   std::vector<ValueId> sources = {};
@@ -44,6 +48,10 @@ struct StepFacts {
   ParameterIndex OwnerOf(StorageId storage) const {
     return owner[static_cast<std::size_t>(storage)];
   }
+  /// The parameter whose gradient `value` is, kNone if none: of several that
+  /// share its storage one that has its shape.
+  ParameterIndex GradientOf(const OperatorGraph& graph,
+                            const Value& value) const;
   /// Those of `indices` that have a gradient.
   std::vector<ParameterIndex> TrainedOf(
       const std::vector<ParameterIndex>& indices) const;

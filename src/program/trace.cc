@@ -46,6 +46,7 @@
 #include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/meta/torch_scope.h"
+#include "src/program/named_types.h"
 #include "src/program/offloaded_step.h"
 #include "src/program/optimizer_step.h"
 #include "src/program/quantized_layers.h"
@@ -293,7 +294,8 @@ class Tracer {
       return RunUnwrapped();
     } catch (const Error& error) {
       const std::string lengths = LengthsOfTheExample(inputs_);
-      if (error.code() == ErrorCode::kInvalidArgument && !lengths.empty()) {
+      if (error.code() == ErrorCode::kInvalidArgument && !lengths.empty() &&
+          HasGivenSize()) {
         throw Error(error.code(), fmt::format("{}; {}", error.what(), lengths));
       }
       if (error.code() != ErrorCode::kUnsupported || device_ != at::kMeta) {
@@ -315,6 +317,21 @@ class Tracer {
       recorder_.RethrowFailure();
       throw;
     }
+  }
+
+  /// Whether a size that the file leaves open is another than its example's, at
+  /// which the network ran.
+  bool HasGivenSize() const {
+    for (const InputSpec& spec : program_.inputs()) {
+      const auto bound =
+          std::ranges::find(inputs_, spec.name, &BoundInput::name);
+      if (bound == inputs_.end() || !spec.dims) continue;
+      for (std::size_t i = 0; i < spec.dims->size(); ++i) {
+        const bool is_open = !(*spec.dims)[i].symbol.empty();
+        if (is_open && !bound->from_example.contains(i)) return true;
+      }
+    }
+    return false;
   }
 
   /// "; a trace … may refuse in this file, too: a, b", or nothing when
@@ -951,13 +968,10 @@ std::optional<Trace> Program::TraceElsewhere(
   return source_->TraceElsewhere(*this, inputs, options);
 }
 
-Trace TraceProgram(const Program& program,
-                   const std::vector<BoundInput>& inputs,
-                   const TraceOptions& options) {
-  InitializeTracing();
-  if (auto trace = program.TraceElsewhere(inputs, options)) {
-    return std::move(*trace);
-  }
+namespace {
+
+Trace TraceOnce(const Program& program, const std::vector<BoundInput>& inputs,
+                const TraceOptions& options) {
   const TorchStateScope state;
   const TorchScope torch(options.run.torch);
   try {
@@ -1001,6 +1015,55 @@ Trace TraceProgram(const Program& program,
   } catch (const std::exception& error) {
     throw InvalidArgument("{}: {}", program.name(),
                           LibTorchMessage(error.what()));
+  }
+}
+
+/// Whether a run in 16 bits may have failed because the file names types that
+/// its code takes from tensors.
+bool MayNameTypes(const Program& program, const TraceOptions& options,
+                  const Error& error) {
+  const Precision precision = UncastPrecision(options.run);
+  return error.code() == ErrorCode::kInvalidArgument &&
+         program.format() == "exported" &&
+         (precision == Precision::kFp16 || precision == Precision::kBf16);
+}
+
+/// Empty where that fails, too.
+std::optional<Trace> TraceWithFollowingTypes(
+    const Program& program, const std::vector<BoundInput>& inputs,
+    const TraceOptions& options) {
+  try {
+    const NamedTypesScope follow;
+    Trace trace = TraceOnce(program, inputs, options);
+    trace.warnings.push_back(fmt::format(
+        "tensors that the file makes as floats, or casts integers to, are "
+        "taken for {}, as code like x.to(y.dtype) makes them: else the network "
+        "does not run in {}",
+        PrecisionName(options.run.precision),
+        PrecisionName(options.run.precision)));
+    return trace;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Trace TraceProgram(const Program& program,
+                   const std::vector<BoundInput>& inputs,
+                   const TraceOptions& options) {
+  InitializeTracing();
+  if (auto trace = program.TraceElsewhere(inputs, options)) {
+    return std::move(*trace);
+  }
+  try {
+    return TraceOnce(program, inputs, options);
+  } catch (const Error& error) {
+    if (!MayNameTypes(program, options, error)) throw;
+    if (auto trace = TraceWithFollowingTypes(program, inputs, options)) {
+      return std::move(*trace);
+    }
+    throw;
   }
 }
 

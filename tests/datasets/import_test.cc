@@ -16,6 +16,7 @@ namespace {
 using dataset_test::ExpectError;
 using dataset_test::Scratch;
 using dataset_test::ToyPoint;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -82,8 +83,12 @@ TEST_F(ImportTest, CountsEveryRowOnce) {
   EXPECT_EQ(summary.ambiguous, 1);
   EXPECT_THAT(
       summary.problems,
-      ElementsAre(HasSubstr("line 4"), HasSubstr("batch=64"),
-                  HasSubstr("line 8: model=other"), HasSubstr("2 points")));
+      ElementsAre(HasSubstr("line 4"),
+                  HasSubstr("batch=64 mode=inference device=gpu: the dataset "
+                            "has this model with batch 1"),
+                  AllOf(HasSubstr("line 8: model=other"),
+                        HasSubstr("the dataset has no such model")),
+                  HasSubstr("2 points")));
   EXPECT_EQ(dataset_.Labels().at(0).memory_mib, 100);
 }
 

@@ -22,6 +22,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::ThrowsMessage;
 
 Program Load(const std::string& name) {
   return LoadModel(
@@ -314,6 +315,20 @@ TEST(Exported, RunsRecurrentLayers) {
   const Trace trace = RunFile("recurrent", {.run = {.mode = Mode::kTraining}});
   EXPECT_EQ(trace.graph.ForwardMacs(),
             4 * 5 * (4 * 16 * (8 + 16) + 4 * 16 * (16 + 16)));
+}
+
+TEST(Exported, MakesTheStatesOfRecurrentLayersInTheRunsType) {
+  const Trace trace =
+      RunFile("recurrent", {.run = {.precision = Precision::kBf16}});
+  EXPECT_EQ(trace.outputs.at(0).type.dtype, DType::kBF16);
+  EXPECT_THAT(trace.warnings,
+              Contains(HasSubstr("are taken for bf16, as code like")));
+}
+
+TEST(Exported, KeepsFloatsThatTheCodeAsksFor) {
+  EXPECT_THAT(
+      [] { RunFile("casting", {.run = {.precision = Precision::kBf16}}); },
+      ThrowsMessage<Error>(HasSubstr("the file fixes element types")));
 }
 
 TEST(Exported, CastsItsWeights) {

@@ -285,6 +285,54 @@ output %y
   }
 }
 
+/// A layer whose two gradients are views of one tensor, as cuDNN's are.
+constexpr std::string_view kRecurrentStep =
+    R"(graph "recurrent" mode=training batch=2 optimizer="momentum"
+%w = parameter f32[8,4]
+%u = parameter f32[8,2]
+%mw = optimizer_state f32[8,4]
+%mu = optimizer_state f32[8,2]
+%x = input f32[2,4]
+%y = lstm(%x, %w, %u) : f32[2,2]
+phase backward
+%flat, %gw, %gu = _cudnn_rnn_backward(%y, %x, %w, %u) : f32[48] gradient, f32[8,4] alias %flat, f32[8,2] alias %flat
+%dw = detach(%gw) : f32[8,4] alias %flat
+%du = detach(%gu) : f32[8,2] alias %flat
+phase optimizer
+%1, %2 = _foreach_add_(%mw, %mu, %dw, %du) : f32[8,4] alias %mw, f32[8,2] alias %mu
+%3, %4 = _foreach_add_(%w, %u, %1, %2) : f32[8,4] alias %w, f32[8,2] alias %u
+output %y
+)";
+
+TEST(Parallelize, ShardsGradientsThatShareATensor) {
+  const OperatorGraph graph = ParseGraph(kRecurrentStep, "recurrent");
+  const auto storage_of = [&graph](ValueId value) {
+    return graph.value(value).storage;
+  };
+  const Node& backward = graph.node(1);
+  const StorageId gradient = storage_of(backward.outputs[0]);
+  const std::vector<parallel::TrainedParameter> trained = {
+      {storage_of(backward.inputs[2]), gradient},
+      {storage_of(backward.inputs[3]), gradient}};
+  const Node& update = graph.node(4);
+  for (const char* plan : {"fsdp:2", "fsdp1:2", "zero2:2"}) {
+    SCOPED_TRACE(plan);
+    const OperatorGraph shard =
+        parallel::Parallelize(graph, ParseParallel("plan", plan), trained);
+    // Each state belongs to its own matrix.
+    EXPECT_EQ(shard.storage(storage_of(update.inputs[0])).bytes, 8 * 4 * 4 / 2);
+    EXPECT_EQ(shard.storage(storage_of(update.inputs[1])).bytes, 8 * 2 * 4 / 2);
+    for (const Node& node : shard.nodes()) {
+      if (node.target != "_chunk_cat" && node.target != "cat") continue;
+      ASSERT_GE(node.inputs.size(), 2U);
+      EXPECT_EQ(shard.value(node.inputs[0]).type.shape,
+                (std::vector<std::int64_t>{8, 4}));
+      EXPECT_EQ(shard.value(node.inputs[1]).type.shape,
+                (std::vector<std::int64_t>{8, 2}));
+    }
+  }
+}
+
 /// Tensors of the blocks' inputs' size that die when the backward pass is over.
 int CountHeld(const OperatorGraph& graph) {
   int held = 0;

@@ -388,7 +388,7 @@ TEST(TrainingLoop, RefusesWhatNothingAnswersTo) {
               HasSubstr("LoRA of rank 0, expected at least 1"));
   EXPECT_THAT(
       message_of({.recompute = "auto"}),
-      HasSubstr("no block 'auto' keeps a tensor that could be recomputed"));
+      HasSubstr("'auto': no numbered module keeps a tensor that could be"));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ constexpr std::int64_t kMaxMetricsBytes = std::int64_t{1} << 30;
 }  // namespace
 
 RunFolder::RunFolder(std::string path, bool fresh) : path_(std::move(path)) {
+  while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
   std::error_code failure;
   std::filesystem::create_directories(path_, failure);
   if (failure) {
