@@ -58,8 +58,8 @@ class ExportedInstance final : public ProgramInstance {
       : contents_(std::move(contents)),
         precision_(options.precision),
         tensors_(MakeTensors(contents_->model, contents_->archive, options)),
-        interpreter_(options.device.type(),
-                     SwitchOf(*contents_, options.mode)) {}
+        interpreter_(options.device.type(), SwitchOf(*contents_, options.mode),
+                     {contents_->model.graph, options.precision}) {}
 
   std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) override {
     Recorder* const recorder = Recorder::Current();

@@ -8,6 +8,7 @@
 
 #include "frontends/exported/call_operator.h"
 #include "frontends/exported/graph.h"
+#include "frontends/exported/initial_states.h"
 #include "frontends/exported/switch_mode.h"
 
 namespace foretell::exported {
@@ -21,8 +22,8 @@ inline constexpr std::int64_t kMostCalls = 1'000'000;
 class Interpreter {
  public:
   /// Makes tensors on `device`.
-  Interpreter(c10::DeviceType device, ModeSwitch mode)
-      : device_(device), mode_(mode) {}
+  Interpreter(c10::DeviceType device, ModeSwitch mode, InitialStates states)
+      : device_(device), mode_(std::move(mode)), states_(std::move(states)) {}
 
   /// Results of `graph`. Consumes `inputs`. Throws Error that names the
   /// operator, and what operators throw.
@@ -47,6 +48,7 @@ class Interpreter {
 
   c10::DeviceType device_;
   ModeSwitch mode_;
+  InitialStates states_;
   const Node* current_ = nullptr;
   const Node* failed_ = nullptr;
   std::int64_t calls_ = 0;

@@ -75,7 +75,8 @@ def tables(devices=DEVICES):
         mode = row["runtime"].removeprefix(COMPILE)
         key = row["level"], row["problem"].removesuffix(".py")
         if (row["device"] in devices and row["commit"] in SIZES and
-                (row["commit"], key[1]) not in REWRITTEN and (mode == EAGER or mode != row["runtime"])):
+                (row["commit"], key[1]) not in REWRITTEN and
+                (mode == EAGER or mode != row["runtime"])):
             table = Table(devices[row["device"]], row["commit"])
             found[table][mode][key] = float(row["latency_ms"])
     return dict(sorted(found.items()))
