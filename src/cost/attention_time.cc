@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 #include "src/cost/padded.h"
 #include "src/cost/roofline.h"
@@ -32,8 +34,16 @@
 //
 // On Hopper and B200 PyTorch runs flash attention 2, which was not written for
 // their tensor cores and reaches 35 % of an H100's peak (FlashAttention-3,
-// arXiv:2407.08608). With cuDNN 9.19 it runs cuDNN's in 16 bits, at 0.49; f32
-// has none but that of xFormers for Ampere's instruction (kinds.jsonl.gz).
+// arXiv:2407.08608). With cuDNN 9.19 it runs cuDNN's in 16 bits, at 0.49.
+//
+// f32, 16 bits with a mask and heads of more than 256 elements have none of
+// these but PyTorch's memory-efficient kernel, for Ampere's instruction. Blocks
+// of queries, steps of keys and when a head's results stay in registers are
+// read off its source (mem_eff_attention/kernel_forward.h, kMaxK); how many
+// blocks share a multiprocessor and the cycles of a step are fitted to an
+// H100's operators (kinds.jsonl.gz, drawn.jsonl.gz), those of larger heads in
+// 16 bits to KernelBench's of 1,024 elements. Other generations were not
+// measured.
 //
 // Few queries (decoding) fill one step of the tensor cores, 16, with the heads
 // that share keys and values, and the keys are divided among blocks whose
@@ -67,6 +77,21 @@ constexpr double kDecodeStartUs = 5.6;
 constexpr double kDecodeWaveUs = 3.3;
 constexpr double kDecodeDepthUs = 2.4;
 
+/// A block of queries of the memory-efficient kernel.
+struct EfficientBlock {
+  double queries;
+  double keys;      ///< Of a step.
+  double resident;  ///< Blocks that share a multiprocessor.
+  double cycles;    ///< Of a step, one after the other on a multiprocessor.
+};
+constexpr std::int64_t kSmallHead = 64;
+constexpr std::int64_t kMostRegisterHead = 128;
+constexpr std::int64_t kMostFlashHead = 256;
+constexpr EfficientBlock kFloatBlocks[] = {
+    {64, 64, 3, 10'350}, {32, 128, 4, 10'850}, {32, 128, 3, 19'200}};
+constexpr EfficientBlock kHalfBlocks[] = {
+    {64, 64, 3, 1'900}, {64, 128, 4, 5'700}, {32, 128, 3, 8'300}};
+
 /// Keys of which a block of queries reads all, and how many of them it needs.
 struct KeyCount {
   double read = 0;
@@ -80,6 +105,44 @@ KeyCount KeysOf(const Kernel& kernel) {
   // A block reads up to its own diagonal.
   return {std::min(steps, (keys + kAttentionQueryBlock) / 2),
           keys * kCausalAttentionShare};
+}
+
+/// Whether PyTorch runs the memory-efficient kernel; `variant`: with a mask.
+bool IsEfficient(const Kernel& kernel, const Machine& machine) {
+  return kernel.kernel_class == KernelClass::kAttention &&
+         machine.HasNewerTensorCores() &&
+         (kernel.element_bytes_in != kHalfElementBytes || kernel.variant ||
+          kernel.k > kMostFlashHead);
+}
+
+const EfficientBlock& EfficientBlockOf(const Kernel& kernel) {
+  const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
+  const std::size_t size = kernel.k <= kSmallHead          ? 0
+                           : kernel.k <= kMostRegisterHead ? 1
+                                                           : 2;
+  return (is_half ? kHalfBlocks : kFloatBlocks)[size];
+}
+
+/// Steps of a block over its keys, on average.
+double EfficientSteps(const Kernel& kernel, const EfficientBlock& block) {
+  const double keys = PaddedTo(Real(kernel.n), block.keys);
+  const double read =
+      kernel.causal ? std::min(keys, (keys + block.queries) / 2) : keys;
+  return std::max(1.0, read / block.keys);
+}
+
+double EfficientUs(const Kernel& kernel, const Machine& machine) {
+  const EfficientBlock& block = EfficientBlockOf(kernel);
+  const double blocks =
+      Real(kernel.batch) * std::ceil(Real(kernel.m) / block.queries);
+  const double each = PaddedTo(blocks / machine.sms, block.resident);
+  // Results of larger heads go through memory in parts of 128 elements.
+  const double parts =
+      kernel.k <= kMostRegisterHead
+          ? 1
+          : PaddedTo(Real(kernel.k), kMostRegisterHead) / kMostFlashHead;
+  return each * EfficientSteps(kernel, block) * block.cycles * parts /
+         machine.CyclesPerUs();
 }
 
 bool DividesKeys(const Kernel& kernel) { return Real(kernel.m) <= kFewQueries; }
@@ -145,9 +208,8 @@ double MostEfficiency(const Kernel& kernel, const Machine& machine) {
                   kFirstFlashPerLane * lanes / PeakFlopsPerUs(kernel, machine));
 }
 
-}  // namespace
-
-double AttentionEfficiency(const Kernel& kernel, const Machine& machine) {
+/// Share of the peak that flash attention reaches.
+double FlashEfficiency(const Kernel& kernel, const Machine& machine) {
   const QueryBlocks blocks = BlocksOf(kernel);
   const double filled =
       DividesKeys(kernel) ? 1
@@ -159,8 +221,17 @@ double AttentionEfficiency(const Kernel& kernel, const Machine& machine) {
          (keys.read + kAttentionHalfKeys) * filled * useful * HeadShare(kernel);
 }
 
+}  // namespace
+
+double AttentionUs(const Kernel& kernel, double at_peak_us,
+                   const Machine& machine) {
+  if (IsEfficient(kernel, machine)) return EfficientUs(kernel, machine);
+  return at_peak_us / FlashEfficiency(kernel, machine);
+}
+
 double AttentionStartUs(const Kernel& kernel, const Machine& machine) {
-  if (!DividesKeys(kernel) || kernel.m == 0) return kPrefillStartUs;
+  const bool divides = DividesKeys(kernel) && !IsEfficient(kernel, machine);
+  if (!divides || kernel.m == 0) return kPrefillStartUs;
   const double waves =
       std::max(1.0, BlocksOf(kernel).count / Real(machine.sms));
   const double steps = std::ceil(Real(kernel.n) / kAttentionKeyStep);

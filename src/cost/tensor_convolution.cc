@@ -248,6 +248,17 @@ bool IsBatchedProduct(const Kernel& kernel, const Machine& machine) {
          kernel.positions * kernel.element_bytes_in % kVectorBytes == 0;
 }
 
+double PassedBytes(const Kernel& kernel, const Machine& machine) {
+  const bool passes = kernel.channels_last && kernel.taps == 1 &&
+                      kernel.groups == 1 && !kernel.volume &&
+                      kernel.pass == ProductPass::kForward &&
+                      PlainPass(kernel) == ProductPass::kForward &&
+                      HasVectors(kernel) && HasNewCudnn(kernel, machine);
+  if (!passes) return 0;
+  const std::int64_t step = std::max<std::int64_t>(1, kernel.stride_elements);
+  return Real(kernel.bytes_in) * (1 - 1 / Real(step));
+}
+
 double InstructionShare(const Kernel& kernel, const Machine& machine) {
   const bool is_old = (kernel.groups > 0 && !HasNewKernels(kernel, machine)) ||
                       IsAttention(kernel.kernel_class);

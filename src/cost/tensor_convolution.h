@@ -39,6 +39,11 @@ bool HasChannelSteps(const Kernel& kernel, const Machine& machine);
 /// Whether a convolution runs as a product for each image, as it lies.
 bool IsBatchedProduct(const Kernel& kernel, const Machine& machine);
 
+/// Bytes of its images that a convolution never reads: windows of one element
+/// leave out what a stride passes of channels-last images, by cuDNN 9.19 on an
+/// H100 (kinds.jsonl.gz, drawn.jsonl.gz); 0 of others.
+double PassedBytes(const Kernel& kernel, const Machine& machine);
+
 /// Share of its peak that a machine reaches with Ampere's instructions: 1, but
 /// 0.63 for convolutions and fused attention on Hopper and B200.
 double InstructionShare(const Kernel& kernel, const Machine& machine);

@@ -100,5 +100,30 @@ TEST(AttentionTime, OfManyQueriesPadsHeadsAndLagsOnHopper) {
   EXPECT_NEAR(us("f16", "64", 90), us("f16", "64") * 0.55 / 0.35, 1e-6);
 }
 
+/// Cycles of the products of attention of f32 on Hopper, of 300 heads.
+double EfficientCycles(const std::string& queries, const std::string& keys,
+                       const std::string& size) {
+  const std::string heads = "f32[12,25,", end = "," + size + "]";
+  const Machine machine = MakeMachine(test::RoundHopper(), {});
+  const Kernel kernel =
+      KernelsOf("%q = input " + heads + queries + end + "\n%k = input " +
+                    heads + keys + end +
+                    "\n%y = scaled_dot_product_attention(%q, %k, %k) : " +
+                    heads + queries + end + "\n",
+                {})
+          .at(0);
+  return TimeOf(kernel, machine).arithmetic_us * machine.CyclesPerUs();
+}
+
+TEST(AttentionTime, OfF32OnHopperTakesStepsOfTheEfficientKernel) {
+  // 300 heads on 100 multiprocessors, three at a time.
+  EXPECT_NEAR(EfficientCycles("64", "64", "64"), 3 * 10'350, 1e-6);
+  EXPECT_NEAR(EfficientCycles("10", "10", "40"), 3 * 10'350, 1e-6);
+  EXPECT_NEAR(EfficientCycles("64", "65", "64"), 3 * 2 * 10'350, 1e-6);
+  EXPECT_NEAR(EfficientCycles("32", "128", "96"), 4 * 10'850, 1e-6);
+  EXPECT_NEAR(EfficientCycles("32", "128", "256"), 3 * 19'200, 1e-6);
+  EXPECT_NEAR(EfficientCycles("32", "128", "512"), 3 * 2 * 19'200, 1e-6);
+}
+
 }  // namespace
 }  // namespace foretell::cost

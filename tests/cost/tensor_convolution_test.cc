@@ -162,6 +162,28 @@ TEST(TensorConvolution, LooksNoElementsUpSinceCudnn910OnHopper) {
   EXPECT_DOUBLE_EQ(share(kCudnn910, 80), 0.65);
 }
 
+TEST(TensorConvolution, ReadsWhatAStrideLeavesOfImagesByCudnn919) {
+  DeviceSpec device = test::RoundDevice();
+  const auto passed = [&](const RunAs& run, const std::string& window,
+                          int capability = 90) {
+    const Kernel kernel =
+        KernelsOf(
+            "%x = input f32[8,64,16,16]\n%y = conv2d(%x, weight "
+            "f32[64,64," +
+                window + "]) {stride=[2,2]} : f32[8,64,8,8]\n",
+            run)
+            .at(0);
+    return PassedBytes(kernel, MachineOf(device, capability));
+  };
+  constexpr double kImages = 8 * 64 * 256 * 4;
+  EXPECT_EQ(passed({.channels_last = true, .torch = kNewCudnn}, "1,1"),
+            kImages * 3 / 4);
+  EXPECT_EQ(passed({.torch = kNewCudnn}, "1,1"), 0);
+  EXPECT_EQ(passed({.channels_last = true, .torch = kNewCudnn}, "3,3"), 0);
+  EXPECT_EQ(passed({.channels_last = true, .torch = kNewCudnn}, "1,1", 80), 0);
+  EXPECT_EQ(passed({.channels_last = true, .torch = kCudnn910}, "1,1"), 0);
+}
+
 TEST(TensorConvolution, OfNarrowTransposedVolumesRunsOnLanesByCudnn910) {
   DeviceSpec device = test::RoundDevice();
   const Machine hopper = MachineOf(device, 90);

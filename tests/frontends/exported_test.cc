@@ -335,8 +335,8 @@ TEST(Exported, MakesStatesOfRecurrentLayersInThePrecision) {
               AllOf(Not(IsEmpty()), Each(StartsWith("bf16["))));
   // Autocast keeps the types of the file.
   EXPECT_THAT(types_of_zeros(RunFile(
-                  "recurrent", {.run = {.precision = Precision::kBf16,
-                                        .autocast = true}})),
+                  "recurrent",
+                  {.run = {.precision = Precision::kBf16, .autocast = true}})),
               Each(StartsWith("f32[")));
 }
 
