@@ -43,7 +43,8 @@ TIMM_DEVICES = {"RTX-3090": "rtx-3090", "RTX-4090": "rtx-4090", "RTX-5090": "rtx
                 "RTX-PRO-6000-MaxQ": "rtx-pro-6000-maxq"}
 ANALYTIC = ("--method", "analytic")
 # Of src/cost.
-WORK = ("moving", "product", "convolution", "unusual_convolution", "rare_convolution")
+WORK = ("moving", "product", "plain_convolution", "convolution", "unusual_convolution",
+        "rare_convolution")
 # As src/answer/interval_width.cc divides operators: some by their length.
 LONG_US = 1000
 SHORT = "short "
