@@ -39,7 +39,7 @@ constexpr WidthFactors kRareConvolution = {1.88, 16.1};
 /// In the order of WorkKind.
 constexpr std::array<OperatorWidths, kNumWorkKinds> kOneOperator = {{
     {.shorter = {1.83, 1.64}, .longer = {1.37, 1.22}},
-    {.shorter = {1.31, 1.40}, .longer = {1.19, 1.00}},
+    {.shorter = {1.52, 1.45}, .longer = {1.19, 1.00}},
     {.shorter = kPlainConvolution, .longer = kPlainConvolution},
     {.shorter = kConvolution, .longer = kConvolution},
     {.shorter = kUnusualConvolution, .longer = kUnusualConvolution},
