@@ -115,6 +115,22 @@ double EfficientCycles(const std::string& queries, const std::string& keys,
   return TimeOf(kernel, machine).arithmetic_us * machine.CyclesPerUs();
 }
 
+TEST(AttentionTime, WithAMaskInSixteenBitsOnHopperHasBlocksOfItsOwn) {
+  const auto cycles = [](const std::string& mask) {
+    const std::string heads = "f16[12,25,64,64]";
+    const Machine machine = MakeMachine(test::RoundHopper(), {});
+    const Kernel kernel =
+        KernelsOf("%q = input " + heads + "\n%m = input f16[64,64]" +
+                      "\n%y = scaled_dot_product_attention(%q, %q, %q" + mask +
+                      ") : " + heads + "\n",
+                  {})
+            .at(0);
+    return TimeOf(kernel, machine).arithmetic_us * machine.CyclesPerUs();
+  };
+  EXPECT_NEAR(cycles(", %m"), 3 * 3'200, 1e-6);
+  EXPECT_LT(cycles(""), cycles(", %m"));
+}
+
 TEST(AttentionTime, OfF32OnHopperTakesStepsOfTheEfficientKernel) {
   // 300 heads on 100 multiprocessors, three at a time.
   EXPECT_NEAR(EfficientCycles("64", "64", "64"), 3 * 8'300, 1e-6);
