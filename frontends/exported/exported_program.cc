@@ -77,6 +77,7 @@ class ExportedInstance final : public ProgramInstance {
         precision_(options.precision),
         tensors_(MakeTensors(contents_->model, contents_->archive, options)),
         interpreter_(options.device.type(), SwitchOf(*contents_, options.mode),
+                     {contents_->model.graph, options.precision},
                      TypeChangeOf(contents_->model, options)) {}
 
   std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) override {

@@ -185,7 +185,8 @@ Values Interpreter::CallTensors(const Node& node, Frame& frame) {
   }
   NamedValues values;
   for (const Argument& input : node.inputs) {
-    c10::IValue value = mode_.Apply(node, input, Evaluate(input, frame));
+    c10::IValue value = states_.Apply(
+        node, input, mode_.Apply(node, input, Evaluate(input, frame)));
     if (IsCudnnSwitch(input)) value = true;
     values.emplace_back(input.name, std::move(value));
   }

@@ -9,6 +9,7 @@
 
 #include "frontends/exported/call_operator.h"
 #include "frontends/exported/graph.h"
+#include "frontends/exported/initial_states.h"
 #include "frontends/exported/switch_mode.h"
 
 namespace foretell::exported {
@@ -29,9 +30,12 @@ struct TypeChange {
 class Interpreter {
  public:
   /// Makes tensors on `device`.
-  Interpreter(c10::DeviceType device, ModeSwitch mode,
+  Interpreter(c10::DeviceType device, ModeSwitch mode, InitialStates states,
               std::optional<TypeChange> types = std::nullopt)
-      : device_(device), mode_(mode), types_(types) {}
+      : device_(device),
+        mode_(std::move(mode)),
+        states_(std::move(states)),
+        types_(types) {}
 
   /// Results of `graph`. Consumes `inputs`. Throws Error that names the
   /// operator, and what operators throw.
@@ -57,6 +61,7 @@ class Interpreter {
 
   c10::DeviceType device_;
   ModeSwitch mode_;
+  InitialStates states_;
   std::optional<TypeChange> types_;
   const Node* current_ = nullptr;
   const Node* failed_ = nullptr;

@@ -2,6 +2,8 @@
 
 #include <torch/csrc/jit/api/module.h>
 
+#include "foretell/program.h"
+
 /// Changes of a module's code, which must come before its first run.
 namespace foretell::torchscript {
 
@@ -24,5 +26,9 @@ void CallAsEagerCode(const torch::jit::Module& module);
 /// names a call only by the last attribute, so that the modules of two lists
 /// would both be "0". What `module` computes does not change.
 void CallThroughContainers(torch::jit::Module& module);
+
+/// Makes the states that recurrent layers begin with in the type that they have
+/// in a run of `precision`, as the layers themselves would.
+void MakeStatesAs(const torch::jit::Module& module, Precision precision);
 
 }  // namespace foretell::torchscript

@@ -380,6 +380,7 @@ class TorchScriptSource final : public Program::Source {
   torch::jit::Module& KeepFor(const InstanceOptions& options,
                               torch::jit::Module module) const {
     MoveConstants(module, options);
+    MakeStatesAs(module, options.precision);
     CallThroughContainers(module);
     CallAsEagerCode(module);
     FollowMode(module);

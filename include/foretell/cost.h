@@ -43,18 +43,21 @@ enum class CostBound : std::uint8_t {
 /// What an operator does, as far as the error of its predicted time depends on
 /// it.
 enum class WorkKind : std::uint8_t {
-  kMoving,       ///< Reads and writes: pointwise, norms, reductions, pools.
-  kProduct,      ///< Products of matrices, attention, recurrent layers.
+  kMoving,   ///< Reads and writes: pointwise, norms, reductions, pools.
+  kProduct,  ///< Products of matrices, attention, recurrent layers.
+  /// Of images and sequences: whole vectors of 16 bytes of channels, all of
+  /// them summed, over windows of up to 9 elements that skip none.
+  kPlainConvolution,
   kConvolution,  ///< Of images and sequences, dense or depthwise.
   /// Transposed, dilated, in groups of several channels, or of volumes.
   kUnusualConvolution,
   /// In groups of several channels, and transposed or of volumes.
   kRareConvolution,
 };
-inline constexpr std::size_t kNumWorkKinds = 5;
+inline constexpr std::size_t kNumWorkKinds = 6;
 
-/// As in files: `moving`, `product`, `convolution`, `unusual_convolution`,
-/// `rare_convolution`.
+/// As in files: `moving`, `product`, `plain_convolution`, `convolution`,
+/// `unusual_convolution`, `rare_convolution`.
 std::string_view WorkKindName(WorkKind kind);
 
 /// A kernel of a node that launches several, on the CPU's timeline.

@@ -43,7 +43,8 @@ TIMM_DEVICES = {"RTX-3090": "rtx-3090", "RTX-4090": "rtx-4090", "RTX-5090": "rtx
                 "RTX-PRO-6000-MaxQ": "rtx-pro-6000-maxq"}
 ANALYTIC = ("--method", "analytic")
 # Of src/cost.
-WORK = ("moving", "product", "convolution", "unusual_convolution", "rare_convolution")
+WORK = ("moving", "product", "plain_convolution", "convolution", "unusual_convolution",
+        "rare_convolution")
 # As src/answer/interval_width.cc divides operators: some by their length.
 LONG_US = 1000
 SHORT = "short "
@@ -188,18 +189,18 @@ def squares_of(files):
 def kernelbench_rows(_, devices=kernelbench.DEVICES):
     with kernelbench.exports() as folder:
         told = kernelbench.predictions(folder)
-        shares = {sizes: squares_of(one.files) for sizes, one in told.items()}
+        shares = {setup: squares_of(one.files) for setup, one in told.items()}
         for table, modes in kernelbench.tables(devices).items():
-            factor = told[table.sizes].host_factor(table.device)
+            factor = told[table.setup].host_factor(table.device)
             truths = modes[kernelbench.EAGER]
-            for key, row in told[table.sizes].rows(table.device).items():
+            for key, row in told[table.setup].rows(table.device).items():
                 if key in truths:
                     yield Row(f"kernelbench {table.commit}, {table.device}", "latency",
                               table.device, "inference", "fp32", truths[key],
                               *(row[name] for name in
                                 ("latency_ms", "gpu_ms", "dispatch_ms")),
                               row["latency_lo_ms"], row["latency_hi_ms"], 0, factor,
-                              shares[table.sizes].get(key, ""))
+                              shares[table.setup].get(key, ""))
 
 
 def operator_rows(_):

@@ -1,13 +1,16 @@
 """KernelBench's problems: what was published of them, and what is predicted.
 
     for table, truths in kernelbench.tables().items():
-        told = kernelbench.predictions(folder)[table.sizes].latencies(table.device)
+        told = kernelbench.predictions(folder)[table.setup].latencies(table.device)
 
-Single operators (level 1), chains of them (level 2) and networks (level 3) in FP32 by
-PyTorch 2.5 (`kernelbench_pt2.tar.xz`, `compile_kernelbench.csv.gz` of ../shared;
-KernelBench, MIT). A table is what one machine published: a device at a commit. The sizes
+Single operators (level 1), chains of them (level 2) and networks (level 3) in FP32
+(`kernelbench_pt2.tar.xz`, `compile_kernelbench.csv.gz` of ../shared; KernelBench, MIT).
+A table is what one machine published: a device at a commit. The sizes
 of January 2025 and of July 2025 are two sets; those of December are July's. Tables of
-commits whose sizes were not exported are left out.
+commits whose sizes were not exported are left out. PyTorch's version is the one that
+KernelBench's requirements pin at the commit, 2.5 until July and 2.9 in December. One
+problem has inputs in 16 bits, which its export does not say, and one was rewritten in
+December.
 
 KernelBench never calls eval(), so batch norms compute the statistics of the batch, which
 the exports do not. In eager mode what that adds to the GPU's time is added to every step
@@ -36,7 +39,9 @@ L40S = {"NVIDIA L40S": "l40s"}
 # Sizes of the exports by commit of the tables, as the tables' README has them.
 SIZES = {"47f78d7f": "v2501", "a6dea99e": "v2501", "a147f37d": "v2501",
          "01cad80a": "v2501", "181539ee": "v2507", "1f8d20fa": "v2507"}
-TORCH = ("--torch", "2.5")
+TORCH = collections.defaultdict(lambda: "2.5", {"1f8d20fa": "2.9"})
+REWRITTEN = {("1f8d20fa", "92_cumsum_exclusive")}
+HALF_PROBLEM = "97_ScaledDotProductAttention"
 EAGER = "eager"
 COMPILE = "torch.compile inductor_"  # Before the mode, in the tables.
 KNOWN_STATISTICS = re.compile(r"(= batch_norm\([^)]*\) \{)training=false")
@@ -52,6 +57,15 @@ class Table(typing.NamedTuple):
     def sizes(self):
         return SIZES[self.commit]
 
+    @property
+    def torch(self):
+        return TORCH[self.commit]
+
+    @property
+    def setup(self):
+        """What its predictions depend on but for the device."""
+        return self.sizes, self.torch
+
 
 def tables(devices=DEVICES):
     """Milliseconds by level and problem, by mode, by table; `devices` maps the
@@ -61,6 +75,7 @@ def tables(devices=DEVICES):
         mode = row["runtime"].removeprefix(COMPILE)
         key = row["level"], row["problem"].removesuffix(".py")
         if (row["device"] in devices and row["commit"] in SIZES and
+                (row["commit"], key[1]) not in REWRITTEN and
                 (mode == EAGER or mode != row["runtime"])):
             table = Table(devices[row["device"]], row["commit"])
             found[table][mode][key] = float(row["latency_ms"])
@@ -82,8 +97,7 @@ def graphs_us(graphs, device, *flags):
     with tempfile.NamedTemporaryFile("w", suffix=".graphs") as file:
         file.writelines(graphs)
         file.flush()
-        return foretell.run_json("time-operators", file.name, "--device", device, *TORCH,
-                                 *flags)
+        return foretell.run_json("time-operators", file.name, "--device", device, *flags)
 
 
 def with_statistics(graph, counts):
@@ -98,9 +112,11 @@ def with_statistics(graph, counts):
 
 
 class Predictions:
-    """Of the problems of one set of sizes, below a folder of `exports`."""
+    """Of the problems of one set of sizes, below a folder of `exports`, by one version
+    of PyTorch."""
 
-    def __init__(self, folder, sizes):
+    def __init__(self, folder, sizes, torch):
+        self.torch = ("--torch", torch)
         self.files = sorted(str(path) for path in folder.rglob("*.pt2")
                             if path.parent.name == sizes)
         self.graphs = self._normed_graphs()
@@ -108,7 +124,7 @@ class Predictions:
 
     def _normed_graphs(self):
         """Text of the graph of each problem with batch norms of known statistics."""
-        text = foretell.run("inspect", *self.files, *TORCH, "--format", "graph",
+        text = foretell.run("inspect", *self.files, *self.torch, "--format", "graph",
                             "--sandbox", "off",
                             accept=(foretell.DONE, foretell.MODEL_FAILED))
         graphs = re.split(r"(?m)^(?=graph \")", text)
@@ -119,9 +135,9 @@ class Predictions:
         """What the statistics of the batch add to the times of graphs_us, by problem."""
         key = (device, *flags)
         if key not in self.added:
-            known = graphs_us(self.graphs.values(), *key)
+            known = graphs_us(self.graphs.values(), *key, *self.torch)
             computed = graphs_us((with_statistics(graph, "--host" in flags)
-                                  for graph in self.graphs.values()), *key)
+                                  for graph in self.graphs.values()), *key, *self.torch)
             self.added[key] = {
                 problem: (more - less) / US_PER_MS for problem, more, less
                 in zip(self.graphs, computed, known)}
@@ -131,14 +147,17 @@ class Predictions:
         """Rows of `predict --csv` with a latency, by level and problem: times are
         numbers, with the statistics of batch norms; of `flags` with --host, and perhaps
         --runtime, latency_ms alone."""
-        text = foretell.run("predict", *self.files, "--device", device, *TORCH, *flags,
-                            "--method", "analytic", "--csv", "--sandbox", "off",
-                            accept=(foretell.DONE, foretell.DOES_NOT_FIT,
-                                    foretell.MODEL_FAILED))
         found = {}
-        for row in csv.DictReader(text.splitlines()):
-            if row["latency_ms"]:
-                found[problem_of(row["model"])] = row
+        for is_half, precision in ((False, ()), (True, ("--precision", "fp16"))):
+            files = [file for file in self.files
+                     if (problem_of(file)[1] == HALF_PROBLEM) == is_half]
+            text = files and foretell.run(
+                "predict", *files, "--device", device, *self.torch, *precision, *flags,
+                "--method", "analytic", "--csv", "--sandbox", "off",
+                accept=(foretell.DONE, foretell.DOES_NOT_FIT, foretell.MODEL_FAILED))
+            found |= {problem_of(row["model"]): row
+                      for row in csv.DictReader((text or "").splitlines())
+                      if row["latency_ms"]}
         if "--host" in flags:
             added = self.statistics_ms(device, *flags)
             return {key: row | {"latency_ms":
@@ -171,5 +190,6 @@ def _with_gpu_time(row, added):
 
 
 def predictions(folder):
-    """By set of sizes, of the problems below a folder of `exports`."""
-    return {sizes: Predictions(folder, sizes) for sizes in sorted(set(SIZES.values()))}
+    """By setup of a table, of the problems below a folder of `exports`."""
+    return {setup: Predictions(folder, *setup)
+            for setup in sorted({Table("", commit).setup for commit in SIZES})}

@@ -30,7 +30,7 @@ OWN_PRECISION = {"fp32": ("fp32", False), "fp16_autocast": ("tf32", True),
                  "fp16": ("fp16", False)}
 A100 = "a100-sxm4-40gb"  # Any device.
 TRAINING_EVERY = 3  # A training step takes seconds to trace.
-KERNELBENCH_TORCH, OWN_TORCH = "2.5", "2.11"
+OWN_TORCH = "2.11"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,15 +133,15 @@ def problem_name(level, problem, sizes):
 
 def kernelbench(exports):
     """Of the problems whose inputs begin with one batch, which is the file's."""
-    told = {sizes: one.rows(A100)
-            for sizes, one in problems.predictions(exports).items()}
+    told = {setup: one.rows(A100)
+            for setup, one in problems.predictions(exports).items()}
     for table, modes in problems.tables().items():
         for (level, problem), ms in sorted(modes[problems.EAGER].items()):
-            row = told[table.sizes].get((level, problem))
+            row = told[table.setup].get((level, problem))
             if row:
                 yield Label("kernelbench", row["model"],
                             problem_name(level, problem, table.sizes), table.device, ms,
-                            KERNELBENCH_TORCH, int(row["batch"]))
+                            table.torch, int(row["batch"]))
 
 
 def timm_training(folder):

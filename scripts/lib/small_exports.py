@@ -106,6 +106,19 @@ class Mapped(nn.Module):
         return each(lambda row, t: (self.linear(row) + t, row.sin()), x, shift)
 
 
+class Masked(nn.Module):
+    """Averages the rows that a mask names, in the type of the weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, x):
+        y = self.layer(x)
+        mask = (x.sum(-1) > 0).to(y.dtype)
+        return self.layer(mask @ y)
+
+
 class Casting(nn.Module):
     def __init__(self):
         super().__init__()
@@ -290,6 +303,7 @@ NETWORKS = {
     "indexing": (Indexing, lambda: (torch.zeros(4, 6, 8),), None, True),
     "mapped": (Mapped, lambda: (torch.zeros(5, 3, 4), torch.zeros(6)),
                ({0: AUTO}, None), False),
+    "masked": (Masked, lambda: (torch.zeros(4, 5, 8),), None, False),
     "casting": (Casting, lambda: (torch.zeros(4, 8),), ({0: AUTO},), False),
     "counter": (Counter, lambda: (torch.zeros(4, 8),), ({0: AUTO},), False),
     "modes_eval": (Modes, lambda: (image(4, 8),), None, False),

@@ -3,7 +3,7 @@
 
     scripts/published/compare_autotune_modes.py
 
-Published latencies of KernelBench in FP32, PyTorch 2.5, by scripts/lib/kernelbench.py:
+Published latencies of KernelBench in FP32, by scripts/lib/kernelbench.py:
 max-autotune times Triton's templates of products and convolutions against the
 libraries', and fuses what follows into a template. Prints, by table and kind of
 problem, the latency under max-autotune divided by that without: nothing is predicted.

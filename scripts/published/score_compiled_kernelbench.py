@@ -5,7 +5,7 @@
         [--by-problem]
 
 Eager and compiled latency of single operators, chains and networks in FP32, PyTorch
-2.5, in every mode of torch.compile, by scripts/lib/kernelbench.py. Hosts differ: for
+2.5 and 2.9, in every mode of torch.compile, by scripts/lib/kernelbench.py. Hosts differ: for
 every published table one factor of the CPU's time is taken from its host-bound eager
 rows, and both predictions use it. Prints for each table, mode and level what
 score_compiled.py prints; with --least only of problems that take as long in eager mode.
@@ -70,7 +70,7 @@ def main():
         for table, truths in kernelbench.tables(DEVICES).items():
             if table.device not in options.device or len(truths) == 1:
                 continue
-            told, factor = predicted(told_of[table.sizes], table.device, truths,
+            told, factor = predicted(told_of[table.setup], table.device, truths,
                                      truths[EAGER])
             for mode in sorted(truths.keys() - {EAGER}):
                 pairs = pairs_of(told, truths, mode, options.least)

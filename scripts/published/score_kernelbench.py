@@ -46,7 +46,7 @@ def pairs_of(devices, flags):
         told = kernelbench.predictions(folder)
         for table, modes in kernelbench.tables().items():
             if table.device in devices:
-                found = told[table.sizes].latencies(table.device, *flags)
+                found = told[table.setup].latencies(table.device, *flags)
                 pairs |= {(*table, *key): (found[key], truth) for key, truth
                           in modes[kernelbench.EAGER].items() if key in found}
     return pairs

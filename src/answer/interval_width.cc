@@ -31,14 +31,16 @@ struct OperatorWidths {
 };
 constexpr double kUsPerMs = 1e3;
 constexpr double kLongUs = kUsPerMs;
-constexpr WidthFactors kConvolution = {2.58, 2.16};
-constexpr WidthFactors kUnusualConvolution = {1.56, 2.81};
-constexpr WidthFactors kRareConvolution = {1.63, 16.1};
+constexpr WidthFactors kPlainConvolution = {1.21, 2.68};
+constexpr WidthFactors kConvolution = {2.19, 2.16};
+constexpr WidthFactors kUnusualConvolution = {1.59, 3.52};
+constexpr WidthFactors kRareConvolution = {1.88, 16.1};
 
 /// In the order of WorkKind.
 constexpr std::array<OperatorWidths, kNumWorkKinds> kOneOperator = {{
-    {.shorter = {2.57, 1.89}, .longer = {1.39, 1.22}},
-    {.shorter = {1.59, 2.27}, .longer = {1.31, 1.12}},
+    {.shorter = {1.83, 1.64}, .longer = {1.37, 1.22}},
+    {.shorter = {1.52, 1.45}, .longer = {1.19, 1.00}},
+    {.shorter = kPlainConvolution, .longer = kPlainConvolution},
     {.shorter = kConvolution, .longer = kConvolution},
     {.shorter = kUnusualConvolution, .longer = kUnusualConvolution},
     {.shorter = kRareConvolution, .longer = kRareConvolution},

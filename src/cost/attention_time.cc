@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include "src/cost/padded.h"
 #include "src/cost/roofline.h"
@@ -32,8 +34,19 @@
 //
 // On Hopper and B200 PyTorch runs flash attention 2, which was not written for
 // their tensor cores and reaches 35 % of an H100's peak (FlashAttention-3,
-// arXiv:2407.08608). With cuDNN 9.19 it runs cuDNN's in 16 bits, at 0.49; f32
-// has none but that of xFormers for Ampere's instruction (kinds.jsonl.gz).
+// arXiv:2407.08608). With cuDNN 9.19 it runs cuDNN's in 16 bits, at 0.49.
+//
+// f32 and heads of more than 256 elements have none of these but PyTorch's
+// memory-efficient kernel, for Ampere's instruction. Blocks of queries, steps
+// of keys and whether results stay in registers are read off its source
+// (mem_eff_attention/kernel_forward.h, kMaxK), the blocks that share a
+// multiprocessor off its 168 registers. Cycles of a step are fitted to an
+// H100's operators (kinds.jsonl.gz, drawn.jsonl.gz) and an H200's of networks
+// (kernels.jsonl.gz), those of 16 bits to KernelBench's heads of 1,024
+// elements. 16 bits with a mask run cuDNN 9.19's kernel with blocks of 64
+// queries and steps of 128 keys, fitted to the same; what older versions run
+// was not measured and is taken for as slow, other generations as flash
+// attention.
 //
 // Few queries (decoding) fill one step of the tensor cores, 16, with the heads
 // that share keys and values, and the keys are divided among blocks whose
@@ -67,6 +80,26 @@ constexpr double kDecodeStartUs = 5.6;
 constexpr double kDecodeWaveUs = 3.3;
 constexpr double kDecodeDepthUs = 2.4;
 
+/// A block of queries of a kernel that goes over its keys step by step.
+struct SteppedBlock {
+  std::int64_t largest_head;  ///< Elements.
+  double queries;
+  double keys;      ///< Of a step.
+  double resident;  ///< Blocks that share a multiprocessor.
+  double cycles;    ///< Of a step, one after the other on a multiprocessor.
+  bool in_parts;    ///< Cycles are for 256 elements, in parts of 128.
+};
+constexpr std::int64_t kMostFlashHead = 256;
+constexpr std::int64_t kAnyHead = std::numeric_limits<std::int64_t>::max();
+constexpr SteppedBlock kFloatBlocks[] = {{64, 64, 64, 3, 8'300, false},
+                                         {128, 64, 128, 1, 25'000, false},
+                                         {kAnyHead, 32, 128, 3, 19'000, true}};
+constexpr SteppedBlock kHalfBlocks[] = {
+    {64, 64, 128, 1, 3'200, false},
+    {128, 64, 128, 1, 4'600, false},
+    {kMostFlashHead, 64, 128, 1, 13'900, false},
+    {kAnyHead, 32, 128, 3, 8'300, true}};
+
 /// Keys of which a block of queries reads all, and how many of them it needs.
 struct KeyCount {
   double read = 0;
@@ -80,6 +113,41 @@ KeyCount KeysOf(const Kernel& kernel) {
   // A block reads up to its own diagonal.
   return {std::min(steps, (keys + kAttentionQueryBlock) / 2),
           keys * kCausalAttentionShare};
+}
+
+/// Whether such a kernel runs; `variant`: with a mask.
+bool IsStepped(const Kernel& kernel, const Machine& machine) {
+  return kernel.kernel_class == KernelClass::kAttention &&
+         machine.HasNewerTensorCores() &&
+         (kernel.element_bytes_in != kHalfElementBytes || kernel.variant ||
+          kernel.k > kMostFlashHead);
+}
+
+const SteppedBlock& SteppedBlockOf(const Kernel& kernel) {
+  const bool is_half = kernel.element_bytes_in == kHalfElementBytes;
+  const SteppedBlock* block = is_half ? kHalfBlocks : kFloatBlocks;
+  while (kernel.k > block->largest_head) ++block;
+  return *block;
+}
+
+/// Steps of a block over its keys, on average.
+double StepsOf(const Kernel& kernel, const SteppedBlock& block) {
+  const double keys = PaddedTo(Real(kernel.n), block.keys);
+  const double read =
+      kernel.causal ? std::min(keys, (keys + block.queries) / 2) : keys;
+  return std::max(1.0, read / block.keys);
+}
+
+double SteppedUs(const Kernel& kernel, const Machine& machine) {
+  constexpr double kPart = 128;
+  const SteppedBlock& block = SteppedBlockOf(kernel);
+  const double blocks =
+      Real(kernel.batch) * std::ceil(Real(kernel.m) / block.queries);
+  const double each = PaddedTo(blocks / machine.sms, block.resident);
+  const double parts =
+      block.in_parts ? PaddedTo(Real(kernel.k), kPart) / kMostFlashHead : 1;
+  return each * StepsOf(kernel, block) * block.cycles * parts /
+         machine.CyclesPerUs();
 }
 
 bool DividesKeys(const Kernel& kernel) { return Real(kernel.m) <= kFewQueries; }
@@ -145,9 +213,8 @@ double MostEfficiency(const Kernel& kernel, const Machine& machine) {
                   kFirstFlashPerLane * lanes / PeakFlopsPerUs(kernel, machine));
 }
 
-}  // namespace
-
-double AttentionEfficiency(const Kernel& kernel, const Machine& machine) {
+/// Share of the peak that flash attention reaches.
+double FlashEfficiency(const Kernel& kernel, const Machine& machine) {
   const QueryBlocks blocks = BlocksOf(kernel);
   const double filled =
       DividesKeys(kernel) ? 1
@@ -159,8 +226,17 @@ double AttentionEfficiency(const Kernel& kernel, const Machine& machine) {
          (keys.read + kAttentionHalfKeys) * filled * useful * HeadShare(kernel);
 }
 
+}  // namespace
+
+double AttentionUs(const Kernel& kernel, double at_peak_us,
+                   const Machine& machine) {
+  if (IsStepped(kernel, machine)) return SteppedUs(kernel, machine);
+  return at_peak_us / FlashEfficiency(kernel, machine);
+}
+
 double AttentionStartUs(const Kernel& kernel, const Machine& machine) {
-  if (!DividesKeys(kernel) || kernel.m == 0) return kPrefillStartUs;
+  const bool divides = DividesKeys(kernel) && !IsStepped(kernel, machine);
+  if (!divides || kernel.m == 0) return kPrefillStartUs;
   const double waves =
       std::max(1.0, BlocksOf(kernel).count / Real(machine.sms));
   const double steps = std::ceil(Real(kernel.n) / kAttentionKeyStep);

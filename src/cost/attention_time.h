@@ -8,8 +8,10 @@ namespace foretell::cost {
 /// Share of the products that causal attention computes.
 constexpr double kCausalAttentionShare = 0.5;
 
-/// Share of its peak that fused attention reaches.
-double AttentionEfficiency(const Kernel& kernel, const Machine& machine);
+/// Microseconds of the products of fused attention, which take `at_peak_us` at
+/// the peak.
+double AttentionUs(const Kernel& kernel, double at_peak_us,
+                   const Machine& machine);
 
 /// Microseconds of fused attention in addition to a kernel's floor and the
 /// longer of its products and its traffic.

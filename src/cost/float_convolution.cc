@@ -46,6 +46,14 @@ double HopperStemUs(const Kernel& kernel, double flops_per_us) {
   return flops / (flops_per_us * (tiles > 1 ? kShare : kNarrowShare));
 }
 
+/// Gradients of cuDNN 9.10 (IsNarrowVolumeGradient), in whole tiles of
+/// channels.
+double NarrowVolumeUs(const Kernel& kernel, double flops_per_us) {
+  constexpr double kShare = 0.62;
+  return 2 * Real(kernel.m) * Real(kNarrowVolumeChannels) * Real(kernel.k) /
+         (flops_per_us * kShare);
+}
+
 }  // namespace
 
 double ChannelShare(const Kernel& kernel) {
@@ -59,6 +67,9 @@ double ChannelShare(const Kernel& kernel) {
 double FloatConvolutionUs(const Kernel& kernel, const Machine& machine) {
   const GemmShape shape = {Real(kernel.batch), Real(kernel.m), Real(kernel.n),
                            Real(kernel.k)};
+  if (IsNarrowVolumeGradient(kernel, machine)) {
+    return NarrowVolumeUs(kernel, machine.FlopsPerUs(Precision::kFp32));
+  }
   if (RunsOnLanes(kernel, machine)) {
     return HopperStemUs(kernel, machine.FlopsPerUs(Precision::kFp32));
   }

@@ -230,7 +230,7 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
   if (!(shape.Macs() > 0)) return at_peak_us;
   if (const auto us = DirectConvolutionUs(kernel, machine)) return *us;
   if (IsAttention(kernel.kernel_class)) {
-    return at_peak_us / AttentionEfficiency(kernel, machine);
+    return AttentionUs(kernel, at_peak_us, machine);
   }
   const bool on_lanes = ArithmeticOf(kernel, machine) == Precision::kFp32;
   if (kernel.groups > 0 && (on_lanes || RunsOnLanes(kernel, machine))) {
@@ -265,7 +265,8 @@ double BandwidthShare(const Kernel& kernel, const Machine& machine) {
 
 /// Time in which the kernel's bytes move as those of its class do.
 double TrafficUs(const Kernel& kernel, const Machine& machine) {
-  const double bytes = Real(kernel.Bytes()) + RereadBytes(kernel, machine);
+  const double bytes = Real(kernel.Bytes()) + RereadBytes(kernel, machine) -
+                       PassedBytes(kernel, machine);
   return RowStartsUs(kernel, machine) +
          bytes / machine.bytes_per_us /
              (BandwidthShare(kernel, machine) *

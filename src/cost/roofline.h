@@ -13,6 +13,10 @@ inline constexpr std::int64_t kFloatElementBytes = 4;
 /// the first that was seen to run cuDNN's attention and the kernels of cuDNN
 /// 9.19.
 inline constexpr TorchVersion kNewCudnn = {.major = 2, .minor = 11};
+/// The first whose cuDNN, 9.10, has the kernels of 9.19 for groups and for
+/// windows that a mask of 32 bits does not hold, and copies images of few
+/// channels: KernelBench's table of PyTorch 2.9 on an H100.
+inline constexpr TorchVersion kCudnn910 = {.major = 2, .minor = 8};
 
 /// Times of a kernel at the peaks of a machine, and its occupancy of the
 /// machine.

@@ -24,7 +24,8 @@
 //             capability 8.6 and 8.9 show no copies in such labels, and neither
 //             does cuDNN 7 on V100 and T4: the same kernels read both layouts
 //
-// Images of at most four channels are read as they lie. cuDNN 9.19
+// Images of at most four channels are read as they lie, on Hopper before cuDNN
+// 9.10 (kCudnn910), which has part of what follows. cuDNN 9.19
 // (kNewCudnn) copies every image in both directions on an H100, and once more
 // where it pads channels, or groups of them, to vectors of 16 bytes
 // (kinds.jsonl.gz, drawn.jsonl.gz); but windows of one element without a stride
@@ -151,14 +152,14 @@ double StemShare(const Kernel& kernel, const Machine& machine) {
 }
 
 /// Share of kernels that look each element of the window up, as cuDNN's before
-/// 9.19 do where a mask of 32 bits does not hold it.
+/// 9.10 do where a mask of 32 bits does not hold it.
 double WindowShare(const Kernel& kernel, const Machine& machine) {
   const bool is_transposed =
       kernel.kernel_class == KernelClass::kTransposedConvolution;
   const bool is_looked_up =
       kernel.taps > kMostMaskedTaps && kernel.groups == 1 &&
       !(is_transposed && machine.HasNewerTensorCores()) && !IsNarrow(kernel) &&
-      !HasNewCudnn(kernel, machine) && !IsStem(kernel);
+      !HasCudnn910(kernel, machine) && !IsStem(kernel);
   return is_looked_up ? kLookedUpShare : 1;
 }
 
@@ -189,24 +190,41 @@ double NewCopies(const Kernel& kernel) {
   return is_padded ? times.padded : times.plain;
 }
 
+/// Whether images have few channels, as photographs.
+bool IsImage(const Kernel& kernel) {
+  return kernel.channels_in <= kMostStemChannels && !kernel.volume &&
+         kernel.pass == ProductPass::kForward;
+}
+
 /// Share of the images that older versions copy.
 double CopiedShare(const Kernel& kernel, const Machine& machine) {
   if (kernel.channels_last) return 0;
   if (GoesThroughStride(kernel)) return 1;
-  const bool is_image = kernel.channels_in <= kMostStemChannels &&
-                        kernel.pass == ProductPass::kForward;
-  if (is_image && !kernel.volume) return 0;
+  if (IsImage(kernel)) return 0;
   if (ArithmeticOf(kernel, machine) == Precision::kTf32) return kConvertedShare;
   return CopiesHalfImages(machine) ? kConvertedHalfShare : 0;
 }
 
 }  // namespace
 
+bool HasCudnn910(const Kernel& kernel, const Machine& machine) {
+  return machine.HasNewerTensorCores() && kernel.torch >= kCudnn910;
+}
+
 bool HasNewCudnn(const Kernel& kernel, const Machine& machine) {
-  return machine.HasNewerTensorCores() && kernel.torch >= kNewCudnn;
+  const bool in_groups = kernel.groups > 1 && !IsDepthwise(kernel.kernel_class);
+  return machine.HasNewerTensorCores() &&
+         kernel.torch >= (in_groups ? kCudnn910 : kNewCudnn);
+}
+
+bool IsNarrowVolumeGradient(const Kernel& kernel, const Machine& machine) {
+  return HasChannelSteps(kernel, machine) && HasCudnn910(kernel, machine) &&
+         kernel.element_bytes_in == kFloatElementBytes &&
+         kernel.n < kNarrowVolumeChannels;
 }
 
 bool RunsOnLanes(const Kernel& kernel, const Machine& machine) {
+  if (IsNarrowVolumeGradient(kernel, machine)) return true;
   return machine.HasNewerTensorCores() && kernel.volume &&
          kernel.kernel_class == KernelClass::kStemConvolution &&
          kernel.pass == ProductPass::kForward && kernel.stride_elements == 1 &&
@@ -228,6 +246,17 @@ bool IsBatchedProduct(const Kernel& kernel, const Machine& machine) {
   return multiplies_images && IsProduct(kernel) && !kernel.channels_last &&
          kernel.groups == 1 && kernel.positions > 0 &&
          kernel.positions * kernel.element_bytes_in % kVectorBytes == 0;
+}
+
+double PassedBytes(const Kernel& kernel, const Machine& machine) {
+  const bool passes = kernel.channels_last && kernel.taps == 1 &&
+                      kernel.groups == 1 && !kernel.volume &&
+                      kernel.pass == ProductPass::kForward &&
+                      PlainPass(kernel) == ProductPass::kForward &&
+                      HasVectors(kernel) && HasNewCudnn(kernel, machine);
+  if (!passes) return 0;
+  const std::int64_t step = std::max<std::int64_t>(1, kernel.stride_elements);
+  return Real(kernel.bytes_in) * (1 - 1 / Real(step));
 }
 
 double InstructionShare(const Kernel& kernel, const Machine& machine) {
@@ -256,10 +285,11 @@ double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
 double ConversionUs(const Kernel& kernel, const Machine& machine) {
   if (PacksGroups(kernel, machine)) return PackedGroupsUs(kernel, machine);
   if (ReadsAsTheyLie(kernel, machine)) return 0;
+  const bool copies_images = HasNewCudnn(kernel, machine) ||
+                             (HasCudnn910(kernel, machine) && IsImage(kernel));
   const double copies =
-      HasNewCudnn(kernel, machine)
-          ? NewCopies(kernel)
-          : CopiedShare(kernel, machine) / kConversionBandwidthShare;
+      copies_images ? NewCopies(kernel)
+                    : CopiedShare(kernel, machine) / kConversionBandwidthShare;
   const double bytes = 2 * Real(kernel.bytes_in + kernel.bytes_out);
   return copies * bytes / machine.bytes_per_us;
 }

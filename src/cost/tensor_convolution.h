@@ -11,11 +11,24 @@ namespace foretell::cost {
 /// any other; larger ones are looked up, or have no such kernel.
 inline constexpr std::int64_t kMostMaskedTaps = 32;
 
-/// Whether cuDNN is 9.19 or later and has kernels of Hopper's own.
+/// Channels of a tile in which cuDNN 9.10 takes gradients of volumes' inputs.
+inline constexpr std::int64_t kNarrowVolumeChannels = 64;
+
+/// Whether cuDNN is 9.10 or later, on Hopper and B200.
+bool HasCudnn910(const Kernel& kernel, const Machine& machine);
+
+/// Whether cuDNN is 9.19 or later and has kernels of Hopper's own; of groups,
+/// 9.10.
 bool HasNewCudnn(const Kernel& kernel, const Machine& machine);
 
+/// Whether cuDNN 9.10 multiplies a gradient of the input of volumes without a
+/// stride on FP32 lanes, also where TF32 is allowed: up to 9.19, of fewer
+/// channels than a tile has (three transposed volumes of KernelBench under
+/// PyTorch 2.9).
+bool IsNarrowVolumeGradient(const Kernel& kernel, const Machine& machine);
+
 /// Whether a convolution in TF32 runs on FP32 lanes all the same: of volumes of
-/// few channels on Hopper (KernelBench, kinds.jsonl.gz).
+/// few channels on Hopper (KernelBench, kinds.jsonl.gz), and such gradients.
 bool RunsOnLanes(const Kernel& kernel, const Machine& machine);
 
 /// Whether a kernel goes over the window element by element, in steps of 32
@@ -25,6 +38,11 @@ bool HasChannelSteps(const Kernel& kernel, const Machine& machine);
 
 /// Whether a convolution runs as a product for each image, as it lies.
 bool IsBatchedProduct(const Kernel& kernel, const Machine& machine);
+
+/// Bytes of its images that a convolution never reads: windows of one element
+/// leave out what a stride passes of channels-last images, by cuDNN 9.19 on an
+/// H100 (kinds.jsonl.gz, drawn.jsonl.gz); 0 of others.
+double PassedBytes(const Kernel& kernel, const Machine& machine);
 
 /// Share of its peak that a machine reaches with Ampere's instructions: 1, but
 /// 0.63 for convolutions and fused attention on Hopper and B200.

@@ -375,7 +375,7 @@ double DirectLoopUs(const Kernel& kernel, const Machine& machine) {
   const bool is_pointwise =
       kernel.kernel_class == KernelClass::kGroupedConvolution &&
       kernel.k * kernel.groups == kernel.channels_in && !kernel.channels_last &&
-      kernel.torch < kNewCudnn;
+      kernel.torch < kCudnn910;
   const bool is_direct = (is_strided || is_pointwise) &&
                          kernel.pass == ProductPass::kForward &&
                          kernel.element_bytes_in > kHalfElementBytes;

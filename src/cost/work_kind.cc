@@ -1,16 +1,27 @@
 #include "src/cost/work_kind.h"
 
 #include <array>
+#include <cstdint>
+
+#include "src/cost/padded_convolution.h"
 
 // Kinds of operators whose predicted times err alike. Products and kernels that
 // move data are priced from sources that are public; which kernel cuDNN takes
 // for a convolution is not, and for groups, volumes and transpositions it has
-// many. For volumes and transpositions in groups it may have a single one that
+// many; those of ordinary networks are the ones that it was made for. For
+// volumes and transpositions in groups it may have a single one that
 // takes many times as long.
 
 namespace foretell {
 namespace cost {
 namespace {
+
+bool IsPlain(const Kernel& kernel) {
+  constexpr std::int64_t kMostTaps = 9;
+  const bool skips = kernel.taps == 1 && kernel.stride_elements > 1;
+  return kernel.groups == 1 && kernel.taps <= kMostTaps && !skips &&
+         HasVectors(kernel);
+}
 
 WorkKind KindOfConvolution(const Kernel& kernel) {
   const bool is_transposed =
@@ -23,7 +34,8 @@ WorkKind KindOfConvolution(const Kernel& kernel) {
   }
   const bool is_unusual =
       in_groups || is_transposed || kernel.volume || kernel.dilated;
-  return is_unusual ? WorkKind::kUnusualConvolution : WorkKind::kConvolution;
+  if (is_unusual) return WorkKind::kUnusualConvolution;
+  return IsPlain(kernel) ? WorkKind::kPlainConvolution : WorkKind::kConvolution;
 }
 
 }  // namespace
@@ -54,7 +66,11 @@ WorkKind WorkKindOf(const Kernel& kernel) {
 
 std::string_view WorkKindName(WorkKind kind) {
   constexpr std::array<std::string_view, kNumWorkKinds> kNames = {
-      "moving", "product", "convolution", "unusual_convolution",
+      "moving",
+      "product",
+      "plain_convolution",
+      "convolution",
+      "unusual_convolution",
       "rare_convolution"};
   return kNames[static_cast<std::size_t>(kind)];
 }

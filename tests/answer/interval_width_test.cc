@@ -59,6 +59,8 @@ TEST(IntervalWidth, CountsOperatorsByWhatTheyDo) {
     prediction.cost.nodes = {{.gpu_us = 1, .work = work}};
     return Width(ModelFactors(prediction, Target::kLatency));
   };
+  EXPECT_LT(width_of(WorkKind::kPlainConvolution),
+            width_of(WorkKind::kConvolution));
   EXPECT_LT(width_of(WorkKind::kUnusualConvolution),
             width_of(WorkKind::kRareConvolution));
   const auto width = [](double product_us, double unusual_us) {

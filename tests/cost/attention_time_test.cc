@@ -100,5 +100,46 @@ TEST(AttentionTime, OfManyQueriesPadsHeadsAndLagsOnHopper) {
   EXPECT_NEAR(us("f16", "64", 90), us("f16", "64") * 0.55 / 0.35, 1e-6);
 }
 
+/// Cycles of the products of attention of f32 on Hopper, of 300 heads.
+double EfficientCycles(const std::string& queries, const std::string& keys,
+                       const std::string& size) {
+  const std::string heads = "f32[12,25,", end = "," + size + "]";
+  const Machine machine = MakeMachine(test::RoundHopper(), {});
+  const Kernel kernel =
+      KernelsOf("%q = input " + heads + queries + end + "\n%k = input " +
+                    heads + keys + end +
+                    "\n%y = scaled_dot_product_attention(%q, %k, %k) : " +
+                    heads + queries + end + "\n",
+                {})
+          .at(0);
+  return TimeOf(kernel, machine).arithmetic_us * machine.CyclesPerUs();
+}
+
+TEST(AttentionTime, WithAMaskInSixteenBitsOnHopperHasBlocksOfItsOwn) {
+  const auto cycles = [](const std::string& mask) {
+    const std::string heads = "f16[12,25,64,64]";
+    const Machine machine = MakeMachine(test::RoundHopper(), {});
+    const Kernel kernel =
+        KernelsOf("%q = input " + heads + "\n%m = input f16[64,64]" +
+                      "\n%y = scaled_dot_product_attention(%q, %q, %q" + mask +
+                      ") : " + heads + "\n",
+                  {})
+            .at(0);
+    return TimeOf(kernel, machine).arithmetic_us * machine.CyclesPerUs();
+  };
+  EXPECT_NEAR(cycles(", %m"), 3 * 3'200, 1e-6);
+  EXPECT_LT(cycles(""), cycles(", %m"));
+}
+
+TEST(AttentionTime, OfF32OnHopperTakesStepsOfTheEfficientKernel) {
+  // 300 heads on 100 multiprocessors, three at a time.
+  EXPECT_NEAR(EfficientCycles("64", "64", "64"), 3 * 8'300, 1e-6);
+  EXPECT_NEAR(EfficientCycles("10", "10", "40"), 3 * 8'300, 1e-6);
+  EXPECT_NEAR(EfficientCycles("64", "65", "64"), 3 * 2 * 8'300, 1e-6);
+  EXPECT_NEAR(EfficientCycles("64", "128", "96"), 3 * 25'000, 1e-6);
+  EXPECT_NEAR(EfficientCycles("32", "128", "256"), 3 * 19'000, 1e-6);
+  EXPECT_NEAR(EfficientCycles("32", "128", "512"), 3 * 2 * 19'000, 1e-6);
+}
+
 }  // namespace
 }  // namespace foretell::cost

@@ -23,15 +23,16 @@ Kernel InGroups(int groups, int width, const TorchVersion& torch = kNewCudnn) {
       .at(0);
 }
 
-TEST(PaddedConvolution, IsOfGroupsThatATileHoldsByCudnn919) {
+TEST(PaddedConvolution, IsOfGroupsThatATileHoldsByCudnn910) {
   const Machine machine = MakeMachine(test::RoundHopper(), {});
   EXPECT_TRUE(HasPaddedGroups(InGroups(4, 16), machine));
   EXPECT_FALSE(HasPaddedGroups(InGroups(1, 16), machine));
   EXPECT_FALSE(HasPaddedGroups(InGroups(4, 48), machine));
   EXPECT_TRUE(HasPaddedGroups(InGroups(4, 49), machine));  // No vectors.
   EXPECT_FALSE(HasPaddedGroups(InGroups(4, 65), machine));
+  EXPECT_TRUE(HasPaddedGroups(InGroups(4, 16, kCudnn910), machine));
   EXPECT_FALSE(
-      HasPaddedGroups(InGroups(4, 16, {.major = 2, .minor = 5}), machine));
+      HasPaddedGroups(InGroups(4, 16, {.major = 2, .minor = 7}), machine));
 }
 
 TEST(PaddedConvolution, MergesGroupsThatFitIntoATile) {

@@ -134,13 +134,75 @@ TEST(TensorConvolution, OfCudnn9CopiesNothingForGradientsOfProducts) {
 
 /// Of `window` on an image or volume of `channels`, to 64.
 Kernel Stem(const std::string& channels, const std::string& window,
-            const std::string& places) {
+            const std::string& places,
+            const TorchVersion& torch = {.major = 2, .minor = 5}) {
   return KernelsOf("%x = input f32[8," + channels + "," + places +
                        "]\n%y = convolution(%x, weight f32[64," + channels +
                        "," + window + "]) {padding=[1]} : f32[8,64," + places +
                        "]\n",
-                   {.torch = {.major = 2, .minor = 5}})
+                   {.torch = torch})
       .at(0);
+}
+
+TEST(TensorConvolution, CopiesImagesOfFewChannelsSinceCudnn910OnHopper) {
+  const Kernel image = Stem("3", "3,3", "16,16", kCudnn910);
+  EXPECT_DOUBLE_EQ(CopiedShare(image, 90), 1.9 * 0.8);
+  EXPECT_EQ(CopiedShare(image, 80), 0);
+  EXPECT_EQ(CopiedShare(Stem("3", "3,3", "16,16"), 90), 0);
+}
+
+TEST(TensorConvolution, LooksNoElementsUpSinceCudnn910OnHopper) {
+  DeviceSpec device = test::RoundDevice();
+  const auto share = [&](const TorchVersion& torch, int capability) {
+    return TensorConvolutionShare(Stem("64", "5,9", "16,16", torch),
+                                  MachineOf(device, capability));
+  };
+  EXPECT_DOUBLE_EQ(share({.major = 2, .minor = 7}, 90), 0.65 * 0.63);
+  EXPECT_DOUBLE_EQ(share(kCudnn910, 90), 0.63);
+  EXPECT_DOUBLE_EQ(share(kCudnn910, 80), 0.65);
+}
+
+TEST(TensorConvolution, ReadsWhatAStrideLeavesOfImagesByCudnn919) {
+  DeviceSpec device = test::RoundDevice();
+  const auto passed = [&](const RunAs& run, const std::string& window,
+                          int capability = 90) {
+    const Kernel kernel =
+        KernelsOf(
+            "%x = input f32[8,64,16,16]\n%y = conv2d(%x, weight "
+            "f32[64,64," +
+                window + "]) {stride=[2,2]} : f32[8,64,8,8]\n",
+            run)
+            .at(0);
+    return PassedBytes(kernel, MachineOf(device, capability));
+  };
+  constexpr double kImages = 8 * 64 * 256 * 4;
+  EXPECT_EQ(passed({.channels_last = true, .torch = kNewCudnn}, "1,1"),
+            kImages * 3 / 4);
+  EXPECT_EQ(passed({.torch = kNewCudnn}, "1,1"), 0);
+  EXPECT_EQ(passed({.channels_last = true, .torch = kNewCudnn}, "3,3"), 0);
+  EXPECT_EQ(passed({.channels_last = true, .torch = kNewCudnn}, "1,1", 80), 0);
+  EXPECT_EQ(passed({.channels_last = true, .torch = kCudnn910}, "1,1"), 0);
+}
+
+TEST(TensorConvolution, OfNarrowTransposedVolumesRunsOnLanesByCudnn910) {
+  DeviceSpec device = test::RoundDevice();
+  const Machine hopper = MachineOf(device, 90);
+  const auto volume = [](const std::string& channels,
+                         const TorchVersion& torch) {
+    return KernelsOf(
+               "%x = input f32[8,48,16,16,16]\n"
+               "%y = conv_transpose3d(%x, weight f32[48," +
+                   channels + ",3,3,3]) : f32[8," + channels + ",18,18,18]\n",
+               {.torch = torch})
+        .at(0);
+  };
+  EXPECT_TRUE(RunsOnLanes(volume("24", kCudnn910), hopper));
+  EXPECT_FALSE(RunsOnLanes(volume("64", kCudnn910), hopper));
+  EXPECT_FALSE(RunsOnLanes(volume("24", kNewCudnn), hopper));
+  EXPECT_FALSE(RunsOnLanes(volume("24", {.major = 2, .minor = 7}), hopper));
+  // A tile of 64 channels takes as long, whatever part of it is there.
+  EXPECT_DOUBLE_EQ(TimeOf(volume("24", kCudnn910), hopper).arithmetic_us,
+                   TimeOf(volume("48", kCudnn910), hopper).arithmetic_us);
 }
 
 TEST(TensorConvolution, OfFewChannelsOfVolumesRunsOnLanesOnHopper) {

@@ -31,8 +31,18 @@ TEST(WorkKind, TellsProductsFromWhatMovesData) {
             WorkKind::kProduct);
 }
 
+TEST(WorkKind, TellsPlainConvolutionsFromOthers) {
+  EXPECT_EQ(OfImages("32,3,3", "stride=[1,1]"), WorkKind::kPlainConvolution);
+  EXPECT_EQ(OfImages("32,1,1", "stride=[1,1]"), WorkKind::kPlainConvolution);
+  EXPECT_EQ(OfImages("32,3,3", "stride=[2,2]"), WorkKind::kPlainConvolution);
+  EXPECT_EQ(OfImages("32,1,1", "stride=[2,2]"), WorkKind::kConvolution);
+  EXPECT_EQ(OfImages("32,5,5", "stride=[1,1]"), WorkKind::kConvolution);
+  EXPECT_EQ(WorkOf("%y = conv2d(input f32[4,3,30,30], weight f32[32,3,3,3]) "
+                   "{stride=[1,1]} : f32[4,32,28,28]\n"),
+            WorkKind::kConvolution);
+}
+
 TEST(WorkKind, TellsUnusualConvolutionsFromOthers) {
-  EXPECT_EQ(OfImages("32,3,3", "stride=[1,1]"), WorkKind::kConvolution);
   EXPECT_EQ(OfImages("1,3,3", "stride=[1,1], groups=32"),
             WorkKind::kConvolution);
   EXPECT_EQ(OfImages("8,3,3", "stride=[1,1], groups=4"),

@@ -117,6 +117,13 @@ TEST(ExportedAgreement, TrainingOfRecurrentLayers) {
       "recurrent", "x=f32[4,5,8]", 4);
 }
 
+TEST(ExportedAgreement, RecurrentLayersInHalfPrecision) {
+  for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
+    ExpectAgreement({.run = {.mode = mode, .precision = Precision::kBf16}},
+                    "recurrent", "x=f32[4,5,8]", 2);
+  }
+}
+
 TEST(ExportedAgreement, PartsOfTensors) {
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
     for (const char* const file : {"indexing", "indexing_script"}) {

@@ -19,9 +19,12 @@ namespace {
 
 using testing::AllOf;
 using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 using testing::ThrowsMessage;
 
 Program Load(const std::string& name) {
@@ -317,9 +320,31 @@ TEST(Exported, RunsRecurrentLayers) {
             4 * 5 * (4 * 16 * (8 + 16) + 4 * 16 * (16 + 16)));
 }
 
-TEST(Exported, MakesTheStatesOfRecurrentLayersInTheRunsType) {
+TEST(Exported, MakesStatesOfRecurrentLayersInThePrecision) {
+  const auto types_of_zeros = [](const Trace& trace) {
+    std::vector<std::string> types;
+    for (const Node& node : trace.graph.nodes()) {
+      if (node.target != "zeros") continue;
+      types.push_back(ToString(trace.graph.value(node.outputs[0]).type));
+    }
+    return types;
+  };
+  const TraceOptions half = {.run = {.precision = Precision::kBf16}};
+  EXPECT_THAT(types_of_zeros(RunFile("recurrent")),
+              AllOf(Not(IsEmpty()), Each(StartsWith("f32["))));
+  EXPECT_THAT(types_of_zeros(RunFile("recurrent", half)),
+              AllOf(Not(IsEmpty()), Each(StartsWith("bf16["))));
+  // Autocast keeps the types of the file.
+  EXPECT_THAT(types_of_zeros(RunFile(
+                  "recurrent",
+                  {.run = {.precision = Precision::kBf16, .autocast = true}})),
+              Each(StartsWith("f32[")));
+}
+
+// Its mask is cast to the type of the weights.
+TEST(Exported, ReadsTypesThatFollowTheWeights) {
   const Trace trace =
-      RunFile("recurrent", {.run = {.precision = Precision::kBf16}});
+      RunFile("masked", {.run = {.precision = Precision::kBf16}});
   EXPECT_EQ(trace.outputs.at(0).type.dtype, DType::kBF16);
   EXPECT_THAT(trace.warnings,
               Contains(HasSubstr("are taken for bf16, as code like")));
