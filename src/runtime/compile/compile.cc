@@ -43,7 +43,7 @@ class Compiler {
   /// `recorded`: the step without the changes of ExposeSaved.
   OperatorGraph Compile(const OperatorGraph& step,
                         const OperatorGraph& recorded) const {
-    if (spec_.breaks.empty() && spec_.only.empty()) return CompileRegion(step);
+    if (IsOnePart(step)) return CompileRegion(step);
     const Regions regions = FindRegions(step, spec_);
     std::vector<std::optional<Region>> compiled(regions.is_compiled.size());
     for (int i = 0; std::cmp_less(i, compiled.size()); ++i) {
@@ -56,6 +56,17 @@ class Compiler {
   }
 
  private:
+  /// Whether the step is compiled with the operators next to the passes. In
+  /// training these are then the optimizer's, whose temporaries, and results
+  /// that earlier steps have left, are those of the recorded step only if they
+  /// stay outside. With CUDA graphs neither gets the segments of their pool,
+  /// and of several batches there are several passes.
+  bool IsOnePart(const OperatorGraph& step) const {
+    if (!spec_.breaks.empty() || !spec_.only.empty()) return false;
+    return step.info().mode == Mode::kInference || spec_.cuda_graphs ||
+           !RunsPassByPass(step);
+  }
+
   OperatorGraph CompileRegion(const OperatorGraph& graph) const {
     OperatorGraph primitives = Decompose(graph, spec_, torch_);
     const bool trains = graph.info().mode == Mode::kTraining;

@@ -25,6 +25,11 @@
 //   pass that the node reads
 
 namespace foretell::runtime {
+
+bool RunsPassByPass(const OperatorGraph& graph) {
+  return std::ranges::is_sorted(graph.nodes(), {}, &Node::phase);
+}
+
 namespace {
 
 using Touching = std::vector<int>;  ///< Regions, ascending.
@@ -76,7 +81,7 @@ class RegionFinder {
 
  private:
   void RefuseSeveralBatches() const {
-    if (std::ranges::is_sorted(graph_.nodes(), {}, &Node::phase)) return;
+    if (RunsPassByPass(graph_)) return;
     throw InvalidArgument(
         "parts of a compiled step: a step of several batches, expected one "
         "forward and one backward pass");

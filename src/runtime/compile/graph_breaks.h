@@ -15,6 +15,10 @@ struct Regions {
   std::vector<bool> is_compiled;  ///< By region; false: eager PyTorch runs it.
 };
 
+/// Whether all of the forward pass runs before the backward pass, and that
+/// before the optimizer: not with accumulated batches.
+bool RunsPassByPass(const OperatorGraph& graph);
+
 /// The graph breaks after each call of one of the modules `spec.breaks`. With
 /// `spec.only`, each call of one of these modules is compiled alone; one inside
 /// of another is a part of it. Paths lead from the network's root, with "*" for
