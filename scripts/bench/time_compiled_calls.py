@@ -39,7 +39,8 @@ class Chain(torch.nn.Module):
 
 class Passes:
     """Compilers whose passes return the results of their first call; gradients are
-    new tensors, made by `prepare`, since a shared one would be copied."""
+    new tensors, made by `prepare` and handed over without a reference left here: of
+    one that is shared, autograd would make a copy."""
 
     def __init__(self):
         self.gradients = None
@@ -69,9 +70,11 @@ class Passes:
     def backward(self, graph, _):
         def run(arguments):
             if self.gradients is None:
-                self.gradients = self.prepared = list(graph(*arguments))
+                self.gradients = list(graph(*arguments))
+                self.prepare()
             arguments.clear()
-            return self.prepared
+            given, self.prepared = self.prepared, []
+            return given
         run._boxed_call = True
         return run
 
