@@ -13,9 +13,9 @@ bool UpdatesASource(const OperatorGraph& graph, const Node& node) {
       node.kind != OpKind::kView &&
       (node.target.ends_with('_') || node.target.starts_with("fused_"));
   return writes && std::ranges::any_of(node.outputs, [&](ValueId output) {
-    const StorageId storage = graph.value(output).storage;
-    return storage != kNone && IsSourceRole(graph.storage(storage).role);
-  });
+           const StorageId storage = graph.value(output).storage;
+           return storage != kNone && IsSourceRole(graph.storage(storage).role);
+         });
 }
 
 bool Varies(const OperatorGraph& graph, const Node& node,

@@ -18,10 +18,10 @@
 // Inductor's split of a reduction (Reduction.num_splits in
 // torch/_inductor/ir.py and InductorChoices.reduction_split_factor in
 // choices.py, PyTorch 2.13), for the multiprocessors of an H100: other GPUs
-// split other sizes, most of them alike. The parts of a variance are split again
-// by the same rule, if they are many (WelfordReduction.create_multilayer); those
-// of other reductions are not. Not modelled: a sum over all of a sum, which takes
-// over the rows of the latter.
+// split other sizes, most of them alike. The parts of a variance are split
+// again by the same rule, if they are many
+// (WelfordReduction.create_multilayer); those of other reductions are not. Not
+// modelled: a sum over all of a sum, which takes over the rows of the latter.
 
 namespace foretell::runtime {
 namespace {
