@@ -6,9 +6,10 @@
 Steps whose passes compute nothing, so that what is left are guards, the wrappers of
 AOTAutograd and, in training, the autograd function and the gradients that it hands to
 the parameters. Prints the fewest microseconds of the thread's CPU time in N calls, as a
-slope between networks of FEW and MANY parameters: of a call in inference, of
-assert_size_stride, which generated code calls for every tensor, and of a forward and a
-backward pass in training. `foretell host` says which factor the host has.
+slope between networks of FEW and MANY parameters: of a call in inference, and of a
+forward and a backward pass in training; the slopes of both between as many tensors that
+the forward pass keeps, without parameters; and of assert_size_stride, which generated
+code calls for every tensor. `foretell host` says which factor the host has.
 """
 
 import argparse
@@ -37,9 +38,25 @@ class Chain(torch.nn.Module):
         return x
 
 
+class Activations(torch.nn.Module):
+    """One parameter; every result is kept for the backward pass."""
+
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+        self.factor = torch.nn.Parameter(torch.zeros(ELEMENTS))
+
+    def forward(self, x):
+        x = x * self.factor
+        for _ in range(self.count):
+            x = torch.tanh(x)
+        return x
+
+
 class Passes:
     """Compilers whose passes return the results of their first call; gradients are
-    new tensors, made by `prepare`, since a shared one would be copied."""
+    new tensors, made by `prepare` and handed over without a reference left here: of
+    one that is shared, autograd would make a copy."""
 
     def __init__(self):
         self.gradients = None
@@ -69,18 +86,20 @@ class Passes:
     def backward(self, graph, _):
         def run(arguments):
             if self.gradients is None:
-                self.gradients = self.prepared = list(graph(*arguments))
+                self.gradients = list(graph(*arguments))
+                self.prepare()
             arguments.clear()
-            return self.prepared
+            given, self.prepared = self.prepared, []
+            return given
         run._boxed_call = True
         return run
 
 
-def compiled(count):
+def compiled(network):
     torch._dynamo.reset()
-    passes, network = Passes(), Chain(count)
+    passes = Passes()
     backend = aot_autograd(fw_compiler=passes.forward, bw_compiler=passes.backward)
-    return passes, network, torch.compile(network, backend=backend)
+    return passes, torch.compile(network, backend=backend)
 
 
 def us_of(call):
@@ -90,16 +109,16 @@ def us_of(call):
 
 
 def inference_us(count, calls):
-    _, _, step = compiled(count)
+    _, step = compiled(Chain(count))
     x = torch.ones(ELEMENTS)
     with torch.no_grad():
         step(x)
         return min(us_of(lambda: step(x)) for _ in range(calls))
 
 
-def training_us(count, calls):
+def training_us(network, calls):
     """Of the forward and of the backward pass."""
-    passes, network, step = compiled(count)
+    passes, step = compiled(network)
     x = torch.ones(ELEMENTS)
     step(x).sum().backward()
     forward, backward = [], []
@@ -129,12 +148,12 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(1)
     few, many = options.parameters
-    trained = [training_us(count, options.calls) for count in (few, many)]
-    slopes = {
-        "inference": inference_us(many, options.calls) -
-                     inference_us(few, options.calls),
-        "forward": trained[1][0] - trained[0][0],
-        "backward": trained[1][1] - trained[0][1]}
+    slopes = {"inference": inference_us(many, options.calls) -
+                           inference_us(few, options.calls)}
+    for what, make in (("", Chain), (", kept tensor", Activations)):
+        less, more = (training_us(make(count), options.calls) for count in (few, many))
+        slopes |= {f"forward{what}": more[0] - less[0],
+                   f"backward{what}": more[1] - less[1]}
     for name, difference in slopes.items():
         print(f"{name}: {difference / (many - few):.2f} us")
     print(f"assert_size_stride: {check_us(options.calls):.2f} us")

@@ -56,18 +56,24 @@ struct RuntimeHost {
 
 /// Fitted to 388 host-bound rows of KernelBench (A100, H100, L40S; PyTorch 2.5)
 /// on the hosts that their eager rows show: a call of 75 us, 23 for a generated
-/// kernel, 55 for a convolution, 32 for a linear layer; networks of many
-/// kernels take some 10 % less.
-constexpr RuntimeHost kCompileHost = {75, 20, 2.4};
+/// kernel, 55 for a convolution, 32 for a linear layer. Networks of many
+/// kernels take less, so a kernel has 18: chosen on the same tables, when the
+/// kernels of variances were counted as Inductor splits them.
+constexpr RuntimeHost kCompileHost = {75, 18, 2.4};
 /// What a call of a compiled pass spends on each parameter and buffer: guards,
 /// the wrapper of AOTAutograd and assert_size_stride; in training also what the
 /// autograd function keeps, and in the backward pass the gradient that it hands
-/// to each parameter. Measured, not fitted, by
+/// to each parameter. What the forward pass keeps is tested for being a view
+/// and saved there (save_from_forward of runtime_wrappers.py), and unpacked and
+/// compared with its strides in the backward pass. Measured, not fitted, by
 /// scripts/bench/time_compiled_calls.py with PyTorch 2.13 on a host of factor
-/// 0.6 (`foretell host`): 0.5, 1.8 and 3.4 us, divided by that factor.
+/// 0.6 (`foretell host`): 0.5, 1.8, 2.8, 0.3 and 0.5 us, divided by that
+/// factor.
 constexpr double kTensorUs = 0.8;
 constexpr double kTrainedTensorUs = 3;
-constexpr double kGradientUs = 5.7;
+constexpr double kGradientUs = 4.7;
+constexpr double kSavedUs = 0.5;
+constexpr double kUnpackedUs = 0.8;
 /// The same tables with CUDA graphs, less the time of their kernels: 140 us
 /// (H100) and 116 (L40S), whether of one kernel or four.
 constexpr RuntimeHost kCudaGraphHost = {130, 0, 0};
@@ -115,12 +121,26 @@ std::vector<std::int64_t> TensorsOfCall(const OperatorGraph& graph,
                     CountSources(graph, TensorRole::kBuffer)});
 }
 
+/// Tensors that a call of a compiled forward pass keeps for the backward one,
+/// alike in all calls where breaks divide the graph.
+double SavedByCall(const OperatorGraph& graph) {
+  const auto calls = std::ranges::count_if(graph.nodes(), [](const Node& node) {
+    return node.phase == Phase::kForward &&
+           node.FindAttribute(kCallAttribute) != nullptr;
+  });
+  const auto saved =
+      std::ranges::count(graph.storages(), TensorRole::kSaved, &Storage::role);
+  return static_cast<double>(saved) /
+         static_cast<double>(std::max<std::int64_t>(1, calls));
+}
+
 /// Walks over the nodes in their order.
 class Dispatcher {
  public:
   Dispatcher(const OperatorGraph& graph, const CostOptions& options)
       : graph_(graph),
         info_(graph.info()),
+        saved_(SavedByCall(graph)),
         factor_(options.host_factor),
         scale_(DispatchScale(options.run.host)) {}
 
@@ -166,16 +186,17 @@ class Dispatcher {
     const std::vector<std::int64_t> tensors = TensorsOfCall(graph_, node);
     const auto parameters = static_cast<double>(tensors.front());
     if (node.phase == Phase::kBackward) {
-      return call_us + parameters * kGradientUs;
+      return call_us + parameters * kGradientUs + saved_ * kUnpackedUs;
     }
     const auto buffers = static_cast<double>(tensors.back());
     const bool trains = info_.mode == Mode::kTraining;
-    return call_us +
+    return call_us + saved_ * kSavedUs +
            (parameters + buffers) * (trains ? kTrainedTensorUs : kTensorUs);
   }
 
   const OperatorGraph& graph_;
   const GraphInfo& info_;
+  double saved_;
   double factor_;
   double scale_;
   bool begins_ = true;  ///< No kernel of the pass yet.

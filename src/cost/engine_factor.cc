@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "src/core/embedded_file.h"
 #include "src/core/parse_json.h"
@@ -44,8 +45,20 @@ std::optional<EngineTraits> EngineTraitsOf(const OperatorGraph& graph) {
   const bool groups = std::ranges::any_of(graph.nodes(), [](const Node& node) {
     return node.kind == OpKind::kConvolution && node.Int("groups", 1) > 1;
   });
+  const bool int8 = std::ranges::any_of(graph.values(), [](const Value& value) {
+    return value.type.dtype == DType::kI8;
+  });
   return EngineTraits{
-      .int8 = spec.int8, .sparse = spec.sparse, .groups = groups};
+      .int8 = spec.int8 && int8, .sparse = spec.sparse, .groups = groups};
+}
+
+std::vector<bool> NodesWithEngineFactor(const OperatorGraph& graph) {
+  std::vector<bool> has_factor;
+  has_factor.reserve(graph.nodes().size());
+  for (const Node& node : graph.nodes()) {
+    has_factor.push_back(node.kind != OpKind::kRecurrent);
+  }
+  return has_factor;
 }
 
 double EngineFactor(const EngineTraits& engine, const DeviceSpec& device) {

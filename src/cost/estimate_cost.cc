@@ -160,9 +160,8 @@ void AddTotals(const Machine& machine, const Timelines& timelines,
 
 CostEstimate EstimateOn(const cost::LaunchedStep& step, Machine machine,
                         const cost::LinkSpeeds& links) {
-  if (step.engine) {
-    machine.kernel_factor = cost::EngineFactor(*step.engine, *machine.device);
-  }
+  const double engine_factor =
+      step.engine ? cost::EngineFactor(*step.engine, *machine.device) : 1;
   std::span<const Kernel> rest = step.kernels;
   CostEstimate result;
   result.gpu_link.gb_s = links.between_gpus;
@@ -171,6 +170,7 @@ CostEstimate EstimateOn(const cost::LaunchedStep& step, Machine machine,
   Timelines timelines(step.dispatch.size());
   for (NodeId id = 0; id < std::ssize(step.dispatch); ++id) {
     const auto index = static_cast<std::size_t>(id);
+    machine.kernel_factor = step.in_engine[index] ? engine_factor : 1;
     result.nodes.push_back(
         CostOfNode(TakeKernelsOf(id, rest), step.dispatch[index], machine));
     NodeCost& node = result.nodes.back();
@@ -207,7 +207,8 @@ cost::LaunchedStep cost::LaunchStep(const OperatorGraph& graph,
   return {.kernels = ExpandKernels(graph, options.run),
           .dispatch = DispatchOf(graph, options),
           .links = LinkUses(graph),
-          .engine = EngineTraitsOf(graph)};
+          .engine = EngineTraitsOf(graph),
+          .in_engine = NodesWithEngineFactor(graph)};
 }
 
 CostEstimate cost::EstimateAtFullClock(const LaunchedStep& step,

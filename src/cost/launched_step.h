@@ -18,6 +18,7 @@ struct LaunchedStep {
   std::vector<NodeDispatch> dispatch;       ///< By node.
   std::vector<LinkUse> links;               ///< By node; empty: one GPU.
   std::optional<EngineTraits> engine = {};  ///< EngineTraitsOf.
+  std::vector<bool> in_engine = {};         ///< NodesWithEngineFactor.
 };
 
 /// Reads the run and the host factor of `options`; errors as ExpandKernels.

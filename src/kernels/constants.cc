@@ -6,13 +6,16 @@
 namespace foretell::cost {
 namespace {
 
-/// Writes to a parameter or buffer: a counter, a running mean.
+/// Writes to a parameter or buffer: a counter, a running mean. A kernel that a
+/// runtime generated does so where an operator in it would.
 bool UpdatesASource(const OperatorGraph& graph, const Node& node) {
-  if (node.kind == OpKind::kView || !node.target.ends_with('_')) return false;
-  return std::ranges::any_of(node.outputs, [&](ValueId output) {
-    const StorageId storage = graph.value(output).storage;
-    return storage != kNone && IsSourceRole(graph.storage(storage).role);
-  });
+  const bool writes =
+      node.kind != OpKind::kView &&
+      (node.target.ends_with('_') || node.target.starts_with("fused_"));
+  return writes && std::ranges::any_of(node.outputs, [&](ValueId output) {
+           const StorageId storage = graph.value(output).storage;
+           return storage != kNone && IsSourceRole(graph.storage(storage).role);
+         });
 }
 
 bool Varies(const OperatorGraph& graph, const Node& node,

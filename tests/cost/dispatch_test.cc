@@ -72,6 +72,24 @@ TEST(Dispatch, AnOperatorOutsideOfWhatIsCompiledCostsWhatItDoesInEager) {
   EXPECT_GT(first_us("compile", ""), eager_us);
 }
 
+TEST(Dispatch, ACallOfCompiledCodeKeepsAndUnpacksTensors) {
+  const auto passes = [](const std::string& role) {
+    return DispatchOf(
+        ParseGraph("graph \"g\" mode=training runtime=\"compile\"\n"
+                   "%x = input f32[4]\n"
+                   "%a = fused_elementwise(%x) : f32[4]" +
+                   role +
+                   "\nphase backward\n"
+                   "%b = fused_elementwise(%a) : f32[4] backward_temporary\n"
+                   "output %b\n"),
+        {});
+  };
+  const std::vector<NodeDispatch> none = passes("");
+  const std::vector<NodeDispatch> kept = passes(" saved");
+  EXPECT_GT(kept[0].first_us, none[0].first_us);
+  EXPECT_GT(kept[1].first_us, none[1].first_us);
+}
+
 TEST(Dispatch, ACudaGraphIsOneLaunch) {
   const std::vector<NodeDispatch> nodes = DispatchIn("compile,reduce-overhead");
   EXPECT_GT(nodes[0].first_us, 0);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "foretell/graph_io.h"
 
 namespace foretell::cost {
@@ -16,12 +18,30 @@ TEST(EngineFactor, IsOfGraphsThatTensorRtRuns) {
   const auto traits =
       EngineTraitsOf(ParseGraph("graph \"g\" runtime=\"tensorrt,int8\"\n"
                                 "%x = input f16[1,8,4,4]\n"
-                                "%y = conv2d(%x, parameter f16[8,1,3,3]) "
+                                "%y = conv2d(%x, parameter i8[8,1,3,3]) "
                                 "{padding=[1, 1], groups=8} : f16[1,8,4,4]\n"));
   ASSERT_TRUE(traits);
   EXPECT_TRUE(traits->int8);
   EXPECT_FALSE(traits->sparse);
   EXPECT_TRUE(traits->groups);
+}
+
+TEST(EngineFactor, LeavesEnginesWithoutTensorsOf8Bits) {
+  const auto traits =
+      EngineTraitsOf(ParseGraph("graph \"g\" runtime=\"tensorrt,int8\"\n"
+                                "%x = input f16[8]\n"));
+  ASSERT_TRUE(traits);
+  EXPECT_FALSE(traits->int8);
+}
+
+TEST(EngineFactor, LeavesRecurrentLayersAsTheyAreInPyTorch) {
+  const OperatorGraph graph = ParseGraph(
+      "graph \"g\" runtime=\"tensorrt\"\n"
+      "%x = input f16[5,2,8]\n"
+      "%a = relu(%x) : f16[5,2,8]\n"
+      "%y = gru(%a, input f16[1,2,16], parameter f16[48,8], parameter "
+      "f16[48,16]) : f16[5,2,16]\n");
+  EXPECT_EQ(NodesWithEngineFactor(graph), (std::vector<bool>{true, false}));
 }
 
 TEST(EngineFactor, IsTheProductOfWhatApplies) {

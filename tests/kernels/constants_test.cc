@@ -57,6 +57,9 @@ TEST(ConstantTable, IsNotACounterThatEveryStepAdvances) {
       "%m = add_(%n) {other=1} : i64[] alias %n\n";
   EXPECT_FALSE(LastIsATable(counter));
   EXPECT_FALSE(LastIsATable(counter + "%o = mul(%m, %m) : i64[]\n"));
+  EXPECT_FALSE(
+      LastIsATable("%n = buffer i64[]\n"
+                   "%m = fused_elementwise(%n) : i64[] alias %n\n"));
 }
 
 TEST(ConstantTable, CostsNothingInTheEstimate) {

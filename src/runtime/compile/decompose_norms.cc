@@ -189,6 +189,20 @@ void BatchNorm(NormWriter& writer) {
   }
 }
 
+/// Of the rows of each channel: a batch norm of as many channels as there are
+/// rows (instance_norm of aten/src/ATen/native/Normalization.cpp).
+void InstanceNorm(NormWriter& writer) {
+  const ValueId x = writer.Input(0);
+  const Shape shape = writer.ShapeOf(x);
+  if (shape.size() < 3 || !FlagOf(writer.node(), "use_input_stats", true)) {
+    return BatchNorm(writer);
+  }
+  const std::vector<ValueId> moments =
+      writer.Moments(x, LastDims(shape, shape.size() - 2));
+  const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
+  Apply(writer, x, moments[1], rstd, 1);
+}
+
 /// e^(x - max) / sum, or x - max - log(sum).
 void Softmax(NormWriter& writer) {
   const ValueId x = writer.Input(0);
@@ -342,6 +356,7 @@ constexpr auto kNormRules = std::to_array<NormRule>({
     {"_fused_rms_norm", 1, &RmsNorm},
     {"group_norm", 1, &GroupNorm},
     {"batch_norm", 3, &BatchNorm},
+    {"instance_norm", 1, &InstanceNorm},
     {"_weight_norm", 2, &WeightNorm},
     {"_weight_norm_interface", 2, &WeightNorm},
     {"softmax", 1, &Softmax},

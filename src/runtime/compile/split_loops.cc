@@ -18,8 +18,10 @@
 // Inductor's split of a reduction (Reduction.num_splits in
 // torch/_inductor/ir.py and InductorChoices.reduction_split_factor in
 // choices.py, PyTorch 2.13), for the multiprocessors of an H100: other GPUs
-// split other sizes, most of them alike. Not modelled: a sum over all of a sum,
-// which takes over the rows of the latter.
+// split other sizes, most of them alike. The parts of a variance are split
+// again by the same rule, if they are many
+// (WelfordReduction.create_multilayer); those of other reductions are not. Not
+// modelled: a sum over all of a sum, which takes over the rows of the latter.
 
 namespace foretell::runtime {
 namespace {
@@ -127,8 +129,9 @@ class LoopSplitter {
     if (IsForwardConvolution(node.kind) && node.inputs.size() > kBias) {
       return AddBiased(node);
     }
-    const std::int64_t parts = PartsOf(loops_[IndexOf(id)]);
-    if (parts > 1) return AddParts(node, parts);
+    const Loop& loop = loops_[IndexOf(id)];
+    const std::int64_t parts = PartsOf(loop);
+    if (parts > 1) return AddParts(node, loop, parts);
     emitter_.Copy(node, true);
   }
 
@@ -154,18 +157,38 @@ class LoopSplitter {
                               emitter_.Now(node.inputs[scatter.gradient])}));
   }
 
-  void AddParts(const Node& node, std::int64_t parts) {
-    // A variance has a third intermediate result, the number of elements.
-    const std::size_t results =
-        node.outputs.size() == 1 ? 1 : node.outputs.size() + 1;
+  void AddParts(const Node& node, Loop loop, std::int64_t parts) {
+    std::vector<ValueId> made = {emitter_.Now(node.inputs.front())};
+    Attributes attributes = node.attributes;
+    while (parts > 1) {
+      made = EmitParts(node, std::move(made), parts, attributes);
+      attributes = OfParts(node);
+      loop.row_elements = parts;
+      parts = IsVariance(node) ? PartsOf(loop) : 1;
+    }
+    emitter_.AddKernel(node.target, made, node.outputs, attributes);
+  }
+
+  /// A variance has a third intermediate result, the number of elements.
+  static bool IsVariance(const Node& node) { return node.outputs.size() > 1; }
+
+  /// What the parts of each row of `operands` give.
+  std::vector<ValueId> EmitParts(const Node& node,
+                                 std::vector<ValueId> operands,
+                                 std::int64_t parts,
+                                 const Attributes& attributes) {
     TensorType type = graph_.value(node.outputs.front()).type;
     type.shape.push_back(parts);
-    const std::vector<ValueId> made = emitter_.EmitAll(
-        node.target, {emitter_.Now(node.inputs.front())},
-        std::vector<TensorType>(results, type), node.attributes);
-    const Shape last = {std::ssize(type.shape) - 1};
-    emitter_.AddKernel(node.target, made, node.outputs,
-                       {{"dim", last}, {std::string(kPartsAttribute), true}});
+    const std::size_t results = IsVariance(node) ? node.outputs.size() + 1 : 1;
+    return emitter_.EmitAll(node.target, std::move(operands),
+                            std::vector<TensorType>(results, type), attributes);
+  }
+
+  /// Attributes of the reduction of `node` over its parts.
+  Attributes OfParts(const Node& node) const {
+    const Shape last = {
+        std::ssize(graph_.value(node.outputs.front()).type.shape)};
+    return {{"dim", last}, {std::string(kPartsAttribute), true}};
   }
 
   const OperatorGraph& graph_;

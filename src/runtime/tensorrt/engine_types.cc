@@ -10,10 +10,20 @@ namespace {
 
 constexpr std::size_t kMatrixRank = 2;
 
-/// Storages whose floating-point tensors become i8.
+/// Products by weights, for whose 8-bit kernels the builder looks.
+bool MultipliesByWeights(const Layer& layer) {
+  return layer.kind == LayerKind::kProduct ||
+         layer.kind == LayerKind::kSiblings;
+}
+
+/// Storages whose floating-point tensors become i8: none if no layer multiplies
+/// by weights. What recurrent layers read and write stays: IRNNv2Layer had no
+/// kernels of 8 bits (TensorRT's support matrix), and the loops that replaced
+/// it are priced like it.
 std::vector<bool> Int8Storages(const OperatorGraph& graph,
                                const EnginePlan& plan) {
   std::vector<bool> is_int8(graph.storages().size(), false);
+  if (!std::ranges::any_of(plan.layers, MultipliesByWeights)) return is_int8;
   const auto storage_of = [&](ValueId id) {
     return IndexOf(graph.value(id).storage);
   };
@@ -36,6 +46,11 @@ std::vector<bool> Int8Storages(const OperatorGraph& graph,
     if (layer.kind == LayerKind::kSiblings) {
       std::ranges::for_each(layer.nodes, mark_weight);
     }
+  }
+  for (const Node& node : graph.nodes()) {
+    if (node.kind != OpKind::kRecurrent) continue;
+    for (const ValueId id : node.inputs) is_int8[storage_of(id)] = false;
+    for (const ValueId id : node.outputs) is_int8[storage_of(id)] = false;
   }
   for (const ValueId id : graph.inputs()) is_int8[storage_of(id)] = false;
   for (const ValueId id : graph.outputs()) is_int8[storage_of(id)] = false;

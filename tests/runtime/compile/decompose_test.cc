@@ -91,6 +91,20 @@ output %a
             (std::vector<std::int64_t>{2, 8, 4, 4}));
 }
 
+TEST(Decompose, AnInstanceNormIsAlongTheRowsOfEachChannel) {
+  const OperatorGraph graph = Decompose(ParseGraph(R"(graph "m" mode=inference
+%x = input f32[2,8,4,4]
+%a = instance_norm(%x) {use_input_stats=true} : f32[2,8,4,4]
+output %a
+)"),
+                                        kCompiled, kFusedScatters);
+  ASSERT_EQ(graph.node(0).target, "var_mean");
+  EXPECT_EQ(graph.value(graph.node(0).outputs[0]).type.shape,
+            (std::vector<std::int64_t>{2, 8, 1, 1}));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape,
+            (std::vector<std::int64_t>{2, 8, 4, 4}));
+}
+
 TEST(Decompose, ReadsNoOperandThatOnlyGivesAShapeOrAType) {
   const OperatorGraph graph = Decompose(ParseGraph(R"(graph "m" mode=inference
 %x = input f32[8,1]

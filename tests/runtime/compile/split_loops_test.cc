@@ -25,6 +25,22 @@ output %y
   EXPECT_EQ(loops[1].row_elements, 32);
 }
 
+TEST(SplitLoops, SplitsTheManyPartsOfAVarianceAgain) {
+  // 64 columns: 1024 parts of 128 elements, of which 8 times 128 are combined.
+  const OperatorGraph graph = SplitLoops(ParseGraph(R"(graph "variance"
+%x = input f32[131072,64]
+%v, %m = var_mean(%x) {dim=[0]} : f32[64], f32[64]
+output %v
+output %m
+)"));
+  ASSERT_EQ(graph.nodes().size(), 3U);
+  EXPECT_EQ(graph.value(graph.node(0).outputs[0]).type.shape,
+            (std::vector<std::int64_t>{64, 1024}));
+  EXPECT_EQ(graph.value(graph.node(1).outputs[2]).type.shape,
+            (std::vector<std::int64_t>{64, 8}));
+  EXPECT_EQ(graph.node(2).inputs.size(), 3U);
+}
+
 TEST(SplitLoops, LeavesRowsThatFillTheGpu) {
   const OperatorGraph graph = SplitLoops(ParseGraph(R"(graph "sum"
 %x = input f32[4096,8192]

@@ -182,6 +182,36 @@ TEST(BuildEngine, Int8IsTheTypeOfWeightsAndOfWhatIsInside) {
       4 * 16);
 }
 
+TEST(BuildEngine, RecurrentLayersKeepTheirTypesUnderInt8) {
+  const OperatorGraph engine = Engine(
+      "%x = input f16[5,2,16]\n"
+      "%a = linear(%x, parameter f16[16,16]) : f16[5,2,16]\n"
+      "%y = gru(%a, input f16[1,2,16], parameter f16[48,16], parameter "
+      "f16[48,16]) : f16[5,2,16]\n"
+      "%z = linear(%y, parameter f16[16,16]) : f16[5,2,16]\n"
+      "output %z\n",
+      ",int8");
+  const Node& gru = engine.node(1);
+  ASSERT_EQ(gru.target, "gru");
+  for (const ValueId id : gru.inputs) {
+    EXPECT_EQ(engine.value(id).type.dtype, DType::kF16);
+  }
+  EXPECT_EQ(engine.value(gru.outputs[0]).type.dtype, DType::kF16);
+  EXPECT_EQ(engine.value(engine.node(0).inputs[1]).type.dtype, DType::kI8);
+}
+
+TEST(BuildEngine, WithoutProductsInt8ChangesNoTypes) {
+  const OperatorGraph engine = Engine(
+      "%x = input f16[2,16]\n"
+      "%a = softmax(%x) {dim=1} : f16[2,16]\n"
+      "%b = cumsum(%a) {dim=1} : f16[2,16]\n"
+      "output %b\n",
+      ",int8");
+  for (const Value& value : engine.values()) {
+    EXPECT_EQ(value.type.dtype, DType::kF16) << value.name;
+  }
+}
+
 TEST(BuildEngine, RefusesToTrain) {
   EXPECT_THROW(BuildEngine(ParseGraph("graph \"toy\" mode=training\n"
                                       "%x = input f32[2]\n"),
