@@ -95,8 +95,8 @@ class HubReader {
     throw Error(code, fmt::format("{}: {} is {}", origin_, key, problem));
   }
 
-  /// A value as text: of a table the number of its rows, of a list of texts
-  /// their sequence.
+  /// A value as text: of a table the number of its rows, of a list its values
+  /// in sequence.
   std::string TextOfJson(std::string_view key, const HubJson& value) const {
     if (value.is_number_float()) return FormatValue(value.get<double>());
     if (value.is_number() || value.is_boolean()) return value.dump();
@@ -106,7 +106,9 @@ class HubReader {
     if (value.is_array() && !value.empty()) {
       std::vector<std::string> texts;
       for (const HubJson& one : value) {
-        if (!one.is_string()) Fail(ErrorCode::kCorrupt, key, Shown(value));
+        if (one.is_structured() || one.is_null()) {
+          Fail(ErrorCode::kCorrupt, key, Shown(value));
+        }
         texts.push_back(TextOfJson(key, one));
       }
       return Joined(texts, "|");
