@@ -183,7 +183,7 @@ TEST(LlamaFields, ReturnFusedProjectionsInTraining) {
 
 TEST(LlamaFields, RefuseWhatContradicts) {
   const std::pair<const char*, const char*> kBad[] = {
-      {"&norm=batch", "norm=batch: expected rms, gemma or layer"},
+      {"&norm=batch", "norm=batch: expected rms, olmo2, gemma"},
       {"&activation=tanh", "activation=tanh: expected one of silu"},
       {"&attention=math",
        "attention=math: expected sdpa, eager, flash or flex"},
