@@ -31,6 +31,12 @@ constexpr DecoderKey kLlamaDecoderKeys[] = {
     {"tie_word_embeddings", "tied_head"},
     {"sliding_window", "window"},
     {"sliding_window_pattern", "window_pattern"},
+    {"full_attention_interval", "linear_pattern"},
+    {"linear_num_key_heads", "linear_key_heads"},
+    {"linear_num_value_heads", "linear_value_heads"},
+    {"linear_key_head_dim", "linear_key_width"},
+    {"linear_value_head_dim", "linear_value_width"},
+    {"linear_conv_kernel_dim", "linear_kernel"},
 };
 constexpr DecoderKey kGptDecoderKeys[] = {
     {"hidden_size", "width"},

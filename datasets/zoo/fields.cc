@@ -14,7 +14,7 @@ namespace foretell::zoo {
 namespace {
 
 /// Largest number in a configuration: products of a few stay below 2^63.
-constexpr std::int64_t kMaxNumber = 1'000'000;
+constexpr std::int64_t kMaxNumber = std::int64_t{1} << 20;
 constexpr std::size_t kMaxListLength = 1000;
 
 [[noreturn]] void Refuse(std::string_view name, std::string_view text,

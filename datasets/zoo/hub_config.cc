@@ -9,6 +9,8 @@
 #include <system_error>
 
 #include "datasets/zoo/families.h"
+#include "datasets/zoo/hub_quantized.h"
+#include "datasets/zoo/hub_towers.h"
 #include "datasets/zoo/hub_types.h"
 #include "foretell/error.h"
 #include "src/core/files.h"
@@ -95,8 +97,8 @@ class HubReader {
     throw Error(code, fmt::format("{}: {} is {}", origin_, key, problem));
   }
 
-  /// A value as text: of a table the number of its rows, of a list of texts
-  /// their sequence.
+  /// A value as text: of a table the number of its rows, of a list its values
+  /// in sequence.
   std::string TextOfJson(std::string_view key, const HubJson& value) const {
     if (value.is_number_float()) return FormatValue(value.get<double>());
     if (value.is_number() || value.is_boolean()) return value.dump();
@@ -106,7 +108,9 @@ class HubReader {
     if (value.is_array() && !value.empty()) {
       std::vector<std::string> texts;
       for (const HubJson& one : value) {
-        if (!one.is_string()) Fail(ErrorCode::kCorrupt, key, Shown(value));
+        if (one.is_structured() || one.is_null()) {
+          Fail(ErrorCode::kCorrupt, key, Shown(value));
+        }
         texts.push_back(TextOfJson(key, one));
       }
       return Joined(texts, "|");
@@ -242,11 +246,10 @@ class HubReader {
                       "transformers' own {}",
                       origin_, type_.classes.front()));
     }
-    if (FindHubValue(config_, "quantization_config") == nullptr) return;
+    const HubJson* quantization = FindHubValue(config_, "quantization_config");
+    if (quantization == nullptr || quantization->is_null()) return;
     network_.warnings.push_back(
-        origin_ +
-        ": quantization_config is not read; --quantize predicts weights " +
-        "in few bits");
+        fmt::format("{}: {}", origin_, DescribeQuantization(*quantization)));
   }
 
   const HubJson& config_;
@@ -274,12 +277,55 @@ std::string HubFileAt(const std::string& path) {
   return is_weights && fs::exists(beside, ignored) ? beside.string() : "";
 }
 
+/// The decoder of a vision-language model as a config.json of its own. Old
+/// files of Qwen2-VL state its keys beside the tower's.
+HubJson TextConfigOf(const HubJson& config, const HubTower& tower) {
+  constexpr const char* kShared[] = {"tie_word_embeddings", "dtype",
+                                     "torch_dtype", "quantization_config"};
+  HubJson text = config.value("text_config", config);
+  text.erase("architectures");
+  if (!config.contains("text_config") || !text.contains("model_type")) {
+    text["model_type"] = tower.text_type;
+  }
+  for (const char* key : kShared) {
+    if (config.contains(key)) text[key] = config[key];
+  }
+  return text;
+}
+
+HubNetwork ReadWithTower(const HubJson& config, const HubTower& tower,
+                         const std::string& origin) {
+  HubNetwork network = ReadHubConfig(TextConfigOf(config, tower), origin);
+  const auto fields = network.configuration->Fields();
+  const auto width = std::ranges::find(fields, "width", &Field::name);
+  const bool is_decoder =
+      std::ranges::find(fields, "tower", &Field::name) != fields.end();
+  if (!is_decoder || width == fields.end()) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: text_config is no decoder", origin));
+  }
+  const std::int64_t numbers =
+      tower.count(config, std::get<std::int64_t>(width->value));
+  constexpr std::int64_t kMillion = 1'000'000;
+  network.configuration->Set(
+      "tower", fmt::format("{},{}", numbers / kMillion, numbers % kMillion));
+  network.warnings.push_back(fmt::format(
+      "{}: images are not predicted: the step reads texts, and the vision "
+      "tower's {} parameters are held and do not run",
+      origin, numbers));
+  return network;
+}
+
 }  // namespace
 
 HubNetwork ReadHubConfig(const HubJson& config, const std::string& origin) {
   const HubJson* given =
       config.is_object() ? FindHubValue(config, "model_type") : nullptr;
   const std::string name = given == nullptr ? "missing" : ShowJson(*given);
+  if (given != nullptr && given->is_string()) {
+    const HubTower* tower = FindHubTower(given->get<std::string>());
+    if (tower != nullptr) return ReadWithTower(config, *tower, origin);
+  }
   const auto types = HubTypes();
   const auto type = std::ranges::find_if(types, [&](const HubType& one) {
     return name == fmt::format("\"{}\"", one.model_type);

@@ -47,14 +47,24 @@ const nlohmann::json* FindRow(std::string_view name) {
   return nullptr;
 }
 
-/// Endings of copies whose weights bitsandbytes has quantized, as flags state.
-constexpr std::string_view kCopies[] = {"-bnb-4bit", "-unsloth"};
+/// Endings of copies in another format, which flags state: of unsloth, mlx,
+/// axolotl-quants, TechxGenus, neuralmagic and nvidia.
+constexpr std::string_view kCopies[] = {
+    "-bnb-4bit",    "-unsloth",  "-bnb-nf4-bf16", "-4bit",  "-8bit",
+    "-bf16",        "-fp16",     "-gptq",         "-awq",   "-fp8",
+    "-fp8-dynamic", "-nvfp4",    "-dequantized",  "-w4a16", "-w8a8",
+    "-gptq-int4",   "-gptq-int8"};
 
 /// The name without its owner and without the endings of copies, in lower case.
 std::string LastName(std::string_view model) {
   std::string name = LowerCase(model.substr(model.find('/') + 1));
-  for (const std::string_view ending : kCopies) {
-    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  const auto is_ending = [&name](std::string_view ending) {
+    return name.ends_with(ending);
+  };
+  const auto* ending = std::ranges::find_if(kCopies, is_ending);
+  while (ending != std::end(kCopies)) {
+    name.resize(name.size() - ending->size());
+    ending = std::ranges::find_if(kCopies, is_ending);
   }
   return name;
 }

@@ -4,6 +4,9 @@
 
 #include "datasets/zoo/hub_types.h"
 
+#include <vector>
+
+#include "datasets/zoo/hub_decoder_keys.h"
 #include "datasets/zoo/hub_values.h"
 
 namespace foretell::zoo {
@@ -11,23 +14,6 @@ namespace {
 
 using Classes = std::string_view;
 
-// Decoders, with the defaults of LlamaConfig.
-constexpr HubKey kDecoderKeys[] = {
-    {"hidden_size", "width", "4096"},
-    {"num_hidden_layers", "depth", "32"},
-    {"num_attention_heads", "heads", "32"},
-    {"num_key_value_heads", "kv_heads", "=num_attention_heads"},
-    {"head_dim", "head_width", "0", "0", "", &HeadWidth},
-    {"intermediate_size", "inner", "11008"},
-    {"vocab_size", "vocabulary", "32000"},
-    {"max_position_embeddings", "positions", "2048"},
-    {"rope_parameters.rope_theta|rope_theta", "rotary_base", "10000", "", "",
-     &RotaryBase},
-    {"partial_rotary_factor", "rotary_share", "1", "1"},
-    {"hidden_act", "activation", "silu", "silu"},
-    {"tie_word_embeddings", "tied_head", "false"},
-    {"attention_dropout", "attention_dropout", "0", "0", "", nullptr, true},
-};
 constexpr HubKey kLlamaOwn[] = {
     {"attention_bias", "qkv_bias", "false"},
     {"attention_bias", "out_bias", "false", "false"},
@@ -143,10 +129,11 @@ constexpr HubKey kGemma3Own[] = {
     {"", "post_norms", "true", "false"},
     {"", "head_norms", "true"},
     {"sliding_window", "window", "4096", "0", "0"},
-    {"sliding_window_pattern|_sliding_window_pattern", "window_pattern", "6",
-     "0"},
+    {"layer_types|sliding_window_pattern|_sliding_window_pattern",
+     "window_pattern", "6", "0", "6", &WindowPattern},
     {"attn_logit_softcapping", "attention_softcap", "0", "0", "0"},
     {"final_logit_softcapping", "logit_softcap", "0", "0", "0"},
+    {"", "window_rotary", "true"},
 };
 constexpr HubKey kPhiOwn[] = {
     {"hidden_size", "width", "2048"},
@@ -212,7 +199,7 @@ constexpr HubKey kQwen2MoeOwn[] = {
     {"moe_intermediate_size", "expert_inner", "1408"},
     {"shared_expert_intermediate_size", "shared_inner", "5632"},
     {"norm_topk_prob", "norm_topk", "false"},
-    {"decoder_sparse_step", "", "1", "1"},
+    {"decoder_sparse_step", "expert_pattern", "1"},
     {"qkv_bias", "qkv_bias", "true"},
     {"use_sliding_window", "", "false", "false", "", nullptr, true},
 };
@@ -227,7 +214,7 @@ constexpr HubKey kQwen3MoeOwn[] = {
     {"num_experts_per_tok", "experts_per_token", "8"},
     {"moe_intermediate_size", "expert_inner", "768"},
     {"norm_topk_prob", "norm_topk", "false"},
-    {"decoder_sparse_step", "", "1", "1"},
+    {"decoder_sparse_step", "expert_pattern", "1"},
     {"attention_bias", "qkv_bias", "false"},
     {"attention_bias", "out_bias", "false", "false"},
     {"", "head_norms", "true"},
@@ -436,6 +423,13 @@ constexpr HubType kHubTypes[] = {
     {"mistral", "llama", kMistralClasses, kMistralOwn, kDecoderKeys},
     {"qwen2", "llama", kQwen2Classes, kQwen2Own, kDecoderKeys},
     {"qwen3", "llama", kQwen3Classes, kQwen3Own, kDecoderKeys},
+    // The decoders of Qwen's vision-language models; positions of images are
+    // counted by operators that a text does without.
+    {"qwen2_vl_text", "llama", kQwen2Classes, kQwen2Own, kDecoderKeys},
+    {"qwen2_5_vl_text", "llama", kQwen2Classes, kQwen2Own, kDecoderKeys},
+    {"qwen3_vl_text", "llama", kQwen3Classes, kQwen3Own, kDecoderKeys},
+    {"qwen3_vl_moe_text", "llama", kQwen3MoeClasses, kQwen3MoeOwn,
+     kDecoderKeys},
     {"phi3", "llama", kPhi3Classes, kPhi3Own, kDecoderKeys},
     {"gemma", "llama", kGemmaClasses, kGemmaOwn, kDecoderKeys},
     {"gemma2", "llama", kGemma2Classes, kGemma2Own, kDecoderKeys},
@@ -465,6 +459,14 @@ constexpr HubType kHubTypes[] = {
 
 }  // namespace
 
-std::span<const HubType> HubTypes() { return kHubTypes; }
+std::span<const HubType> HubTypes() {
+  static const std::vector<HubType> kAll = [] {
+    std::vector<HubType> all(std::begin(kHubTypes), std::end(kHubTypes));
+    const auto recent = RecentDecoderTypes();
+    all.insert(all.end(), recent.begin(), recent.end());
+    return all;
+  }();
+  return kAll;
+}
 
 }  // namespace foretell::zoo

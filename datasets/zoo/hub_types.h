@@ -45,4 +45,8 @@ struct HubType {
 /// configuration_*.py in transformers 4.56.2; 5.24.0 has the same.
 std::span<const HubType> HubTypes();
 
+/// Those of them that transformers has since 4.50, and others whose blocks
+/// differ from LLaMA's in norms, positions or experts.
+std::span<const HubType> RecentDecoderTypes();
+
 }  // namespace foretell::zoo

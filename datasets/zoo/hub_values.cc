@@ -2,8 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <ranges>
+#include <vector>
 
 #include "datasets/zoo/fields.h"
 #include "src/core/parse_number.h"
@@ -13,6 +16,24 @@ namespace {
 
 std::int64_t WholeOr0(const std::string& text) {
   return ParseNumber<std::int64_t>(text).value_or(0);
+}
+
+/// n if exactly every n-th of `words`, joined by '|', is `last`; 0 if none is;
+/// `words` itself if it is one number or in another order.
+std::string Period(const std::string& words, std::string_view last) {
+  if (words.find('|') == std::string::npos) return words;
+  std::vector<std::string_view> all;
+  for (const auto& word : std::views::split(words, '|')) {
+    all.emplace_back(word.begin(), word.end());
+  }
+  const auto first = std::ranges::find(all, last);
+  if (first == all.end()) return "0";
+  const std::int64_t period = first - all.begin() + 1;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool is_due = (static_cast<std::int64_t>(i) + 1) % period == 0;
+    if ((all[i] == last) != is_due) return words;
+  }
+  return fmt::format("{}", period);
 }
 
 }  // namespace
@@ -45,6 +66,29 @@ std::string RotaryBase(const std::string& text, const HubValue& /*other*/) {
   constexpr double kLargest = 1'000'000;
   const auto base = ParseNumber<double>(text);
   return base && *base > kLargest ? FormatValue(kLargest) : text;
+}
+
+std::string Reciprocal(const std::string& text, const HubValue& /*other*/) {
+  const auto value = ParseNumber<double>(text);
+  return value && *value != 0 ? FormatValue(1 / *value) : text;
+}
+
+std::string SharedInner(const std::string& text, const HubValue& other) {
+  return fmt::format("{}",
+                     WholeOr0(text) * WholeOr0(other("moe_intermediate_size")));
+}
+
+std::string WindowPattern(const std::string& text, const HubValue& /*other*/) {
+  return Period(text, "full_attention");
+}
+
+std::string PatternIfWindow(const std::string& text, const HubValue& other) {
+  return other("sliding_window") == "0" ? "0" : WindowPattern(text, other);
+}
+
+std::string PositionPattern(const std::string& text,
+                            const HubValue& /*other*/) {
+  return Period(text, "0");
 }
 
 std::string Activation(const std::string& text, const HubValue& /*other*/) {

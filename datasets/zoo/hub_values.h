@@ -26,6 +26,19 @@ std::string WidthRatio(const std::string& text, const HubValue& other);
 std::string SquareRoot(const std::string& text, const HubValue& other);
 /// At most the largest number of a field: a rotary base changes no operator.
 std::string RotaryBase(const std::string& text, const HubValue& other);
+/// 1 divided by it.
+std::string Reciprocal(const std::string& text, const HubValue& other);
+/// Width of all shared experts, from their number.
+std::string SharedInner(const std::string& text, const HubValue& other);
+/// The n of "every n-th layer sees all tokens", from that number or from the
+/// kinds of all layers, "sliding_attention|…"; 0: none does. Layers in another
+/// order stay a text, which no field accepts.
+std::string WindowPattern(const std::string& text, const HubValue& other);
+/// The same, and 0 without a sliding_window.
+std::string PatternIfWindow(const std::string& text, const HubValue& other);
+/// The n of "every n-th layer has no positions", from that number or from "1"
+/// for each layer that has them and "0" for others.
+std::string PositionPattern(const std::string& text, const HubValue& other);
 /// The zoo's name of an activation.
 std::string Activation(const std::string& text, const HubValue& other);
 

@@ -19,6 +19,7 @@
 #include <array>
 #include <utility>
 
+#include "datasets/zoo/delta_net.h"
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/llama_attention.h"
 #include "datasets/zoo/llama_config.h"
@@ -34,47 +35,39 @@ class LlamaBlock final : public torch::nn::Module {
  public:
   LlamaBlock(const LlamaConfig& config, std::int64_t layer) : config_(config) {
     const bool post = config.post_norms;
-    attention_norm_ =
-        register_module("input_layernorm", config.MakeNorm(config.width));
-    attention_ = register_module(
-        "self_attn", std::make_shared<GroupedAttention>(config, layer));
+    const bool pre = config.pre_norms;
+    if (pre) attention_norm_ = AddNorm("input_layernorm");
+    if (config.IsLinear(layer)) {
+      delta_ = register_module("linear_attn",
+                               std::make_shared<GatedDeltaNet>(config));
+    } else {
+      attention_ = register_module(
+          "self_attn", std::make_shared<GroupedAttention>(config, layer));
+    }
     if (post) after_attention_ = AddNorm("post_attention_layernorm");
-    if (!config.parallel_blocks || config.parallel_norms == 2) {
+    if (pre && (!config.parallel_blocks || config.parallel_norms == 2)) {
       mlp_norm_ = AddNorm(post ? "pre_feedforward_layernorm"
                                : "post_attention_layernorm");
     }
-    if (config.packed_experts) {
-      packed_ = register_module("mlp", std::make_shared<PackedExperts>(config));
-    } else if (config.experts > 0) {
-      experts_ =
-          register_module("mlp", std::make_shared<RoutedExperts>(config));
-    } else {
-      mlp_ = register_module(
-          "mlp", std::make_shared<DecoderMlp>(config, config.inner));
-    }
+    mlp_ = register_module("mlp", MakeFeedForwardPart(config, layer));
     if (post) after_mlp_ = AddNorm("post_feedforward_layernorm");
   }
 
   at::Tensor forward(const at::Tensor& x, const DecoderPass& pass) {
     const ModuleScope scope(*this);
     if (config_.parallel_blocks) return RunParallel(x, pass);
-    at::Tensor y = attention_norm_->forward(x);
-    y = attention_->forward(y, pass);
+    at::Tensor y = attention_norm_ ? attention_norm_->forward(x) : x;
+    y = delta_ ? delta_->forward(y) : attention_->forward(y, pass);
     y = Join(x, y, after_attention_);
     const at::Tensor residual = y;
-    y = mlp_norm_->forward(y);
-    y = FeedForwardPart(y);
+    if (mlp_norm_) y = mlp_norm_->forward(y);
+    y = mlp_->forward(y);
     return Join(residual, y, after_mlp_);
   }
 
  private:
   std::shared_ptr<TokenNorm> AddNorm(const std::string& name) {
     return register_module(name, config_.MakeNorm(config_.width));
-  }
-
-  at::Tensor FeedForwardPart(const at::Tensor& x) {
-    if (packed_) return packed_->forward(x);
-    return experts_ ? experts_->forward(x) : mlp_->forward(x);
   }
 
   at::Tensor Drop(const at::Tensor& x) const {
@@ -96,20 +89,20 @@ class LlamaBlock final : public torch::nn::Module {
     at::Tensor attended = attention_->forward(normed, pass);
     attended = Drop(attended);
     at::Tensor y = mlp_norm_ ? mlp_norm_->forward(x) : normed;
-    y = FeedForwardPart(y);
+    y = mlp_->forward(y);
     y = Drop(y);
     y = at::add(y, attended);
     return at::add(y, x);
   }
 
   LlamaConfig config_;
-  std::shared_ptr<TokenNorm> attention_norm_;
+  std::shared_ptr<TokenNorm> attention_norm_;  ///< Null without pre_norms.
   std::shared_ptr<GroupedAttention> attention_;
+  std::shared_ptr<GatedDeltaNet> delta_;        ///< Instead of attention_.
   std::shared_ptr<TokenNorm> after_attention_;  ///< Null without post_norms.
-  std::shared_ptr<TokenNorm> mlp_norm_;         ///< Null if both read one norm.
-  std::shared_ptr<DecoderMlp> mlp_;
-  std::shared_ptr<RoutedExperts> experts_;  ///< Instead of mlp_, or else
-  std::shared_ptr<PackedExperts> packed_;
+  /// Null without pre_norms or if both branches read one norm.
+  std::shared_ptr<TokenNorm> mlp_norm_;
+  std::shared_ptr<FeedForwardPart> mlp_;
   std::shared_ptr<TokenNorm> after_mlp_;
 };
 
@@ -119,6 +112,9 @@ class Llama final : public Network {
     words_ = register_module(
         "embed_tokens", torch::nn::Embedding(config.vocabulary, config.width));
     AddPositions();
+    if (!config.tower.empty()) {
+      register_parameter("vision_tower", at::zeros({config.TowerNumbers()}));
+    }
     for (std::int64_t i = 0; i < config.depth; ++i) {
       blocks_.push_back(register_module(
           fmt::format("{}", i), std::make_shared<LlamaBlock>(config, i)));
@@ -181,6 +177,10 @@ class Llama final : public Network {
       frequencies_ = register_buffer(
           "inv_freq",
           RotaryFrequencies(config_.TurnedWidth(), config_.rotary_base));
+      if (!config_.window_rotary) return;
+      window_frequencies_ = register_buffer(
+          "window_inv_freq",
+          RotaryFrequencies(config_.TurnedWidth(), config_.rotary_base));
       return;
     }
     positions_ =
@@ -197,8 +197,13 @@ class Llama final : public Network {
       pass.cached = config_.cache;
     }
     if (!config_.positions_learned) {
-      pass.rotary = MakeRotaryTables(frequencies_, pass.cached, words.size(1),
-                                     words.scalar_type());
+      pass.rotary = MakeRotaryTables(frequencies_, pass.cached, words,
+                                     ParseRotaryKind(config_.rotary));
+    }
+    if (config_.window_rotary) {
+      pass.window_rotary =
+          MakeRotaryTables(window_frequencies_, pass.cached, words,
+                           ParseRotaryKind(config_.rotary));
     }
     MakeMasks(config_, words, pass);
     if (config_.phase == "prefill") {
@@ -242,6 +247,7 @@ class Llama final : public Network {
   torch::nn::Embedding words_ = nullptr;
   torch::nn::Embedding positions_ = nullptr;  ///< If they are learned.
   at::Tensor frequencies_;
+  at::Tensor window_frequencies_;  ///< If config.window_rotary.
   std::vector<std::shared_ptr<LlamaBlock>> blocks_;
   mutable at::Tensor states_;  ///< The last ones, from Run to Loss.
   std::shared_ptr<TokenNorm> norm_;

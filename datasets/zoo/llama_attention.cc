@@ -1,5 +1,6 @@
-// Attention of decoders with the operators of transformers 4.56:
-// modeling_{llama,gemma2,phi3,gpt_neox,falcon,gpt_bigcode,olmoe}.py and
+// Attention of decoders with the operators of transformers 4.57:
+// modeling_{llama,gemma2,phi3,gpt_neox,falcon,gpt_bigcode,olmoe,smollm3,glm4,
+// cohere2,exaone4,hunyuan_v1_dense}.py, of 5.17 modeling_ministral3.py, and
 // integrations/sdpa_attention.py.
 
 #include "datasets/zoo/llama_attention.h"
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 
 #include "datasets/zoo/module_scope.h"
 #include "src/program/flex_attention.h"
@@ -68,6 +70,24 @@ at::Tensor MakeMask(const LlamaConfig& config, const at::Tensor& words,
                    -std::numeric_limits<double>::infinity());
 }
 
+/// Ministral 3: queries [batch, heads, tokens, width] times a factor that
+/// grows with the position.
+void ScaleQueries(at::Tensor& queries, std::int64_t first) {
+  constexpr std::int64_t kOriginalPositions = 16384;
+  constexpr double kBeta = 0.1;
+  const std::int64_t tokens = queries.size(2);
+  const at::Tensor positions =
+      at::arange(first, first + tokens, queries.options().dtype(at::kLong));
+  at::Tensor scale = at::div(positions, kOriginalPositions);
+  scale = at::floor(scale);
+  scale = scale + 1;
+  scale = at::log(scale);
+  scale = scale * kBeta;
+  scale = scale + 1;
+  scale = scale.to(queries.scalar_type());
+  queries = queries * scale.view({1, 1, tokens, 1});
+}
+
 }  // namespace
 
 void MakeMasks(const LlamaConfig& config, const at::Tensor& words,
@@ -84,6 +104,7 @@ GroupedAttention::GroupedAttention(const LlamaConfig& config,
                                    std::int64_t layer)
     : config_(config), layer_(layer) {
   const std::int64_t inside = config.heads * config.HeadWidth();
+  const std::int64_t asked = config.gated_attention ? 2 * inside : inside;
   const std::int64_t shared = config.kv_heads * config.HeadWidth();
   const bool bias = config.qkv_bias;
   const LayerNames& names = config.Names();
@@ -91,18 +112,33 @@ GroupedAttention::GroupedAttention(const LlamaConfig& config,
     qkv_ = register_module(std::string(names.qkv),
                            Dense(config.width, inside + 2 * shared, bias));
   } else {
-    q_ = register_module("q_proj", Dense(config.width, inside, bias));
+    q_ = register_module("q_proj", Dense(config.width, asked, bias));
     k_ = register_module("k_proj", Dense(config.width, shared, bias));
     v_ = register_module("v_proj", Dense(config.width, shared, bias));
   }
   o_ = register_module(std::string(names.out),
                        Dense(inside, config.width, config.out_bias));
+  if (config.sinks) {
+    sinks_ = register_parameter("sinks", at::zeros({config.heads}));
+  }
+  AddNorms(inside, shared);
+}
+
+void GroupedAttention::AddNorms(std::int64_t inside, std::int64_t shared) {
+  const LlamaConfig& config = config_;
   if (!config.head_norms && !config.width_norms) return;
+  const std::string& kind =
+      config.head_norm.empty() ? config.norm : config.head_norm;
   const bool of_all = config.width_norms;
+  const bool is_late = config.late_head_norms;
   q_norm_ = register_module(
-      "q_norm", config.MakeNorm(of_all ? inside : config.HeadWidth()));
+      is_late ? "query_layernorm" : "q_norm",
+      std::make_shared<TokenNorm>(ParseNormKind(kind),
+                                  of_all ? inside : config.HeadWidth()));
   k_norm_ = register_module(
-      "k_norm", config.MakeNorm(of_all ? shared : config.HeadWidth()));
+      is_late ? "key_layernorm" : "k_norm",
+      std::make_shared<TokenNorm>(ParseNormKind(kind),
+                                  of_all ? shared : config.HeadWidth()));
 }
 
 at::Tensor GroupedAttention::forward(const at::Tensor& x,
@@ -112,13 +148,14 @@ at::Tensor GroupedAttention::forward(const at::Tensor& x,
   if (config_.fused_qkv) fused = qkv_->forward(x);
   if (pass.projections != nullptr) pass.projections->push_back(fused);
   States states = fused.defined() ? Split(fused) : Project(x);
-  if (pass.rotary.cosine.defined() && config_.rotary_share == 1 &&
-      FusedKernelScope::Takes(FusedKernel::kRope)) {
-    liger::Rotate(states.q, states.k, pass.rotary.cosine, pass.rotary.sine);
-  } else {
-    states.q = Turn(states.q, pass.rotary);
-    states.k = Turn(states.k, pass.rotary);
+  const bool is_rotary = config_.IsRotary(layer_);
+  const bool is_own = config_.window_rotary && config_.HasWindow(layer_);
+  if (is_rotary) TurnBoth(states, is_own ? pass.window_rotary : pass.rotary);
+  if (config_.late_head_norms && (is_rotary || config_.head_norm.empty())) {
+    states.q = q_norm_->forward(states.q);
+    states.k = k_norm_->forward(states.k);
   }
+  if (config_.scaled_queries) ScaleQueries(states.q, pass.cached);
   if (pass.cache.defined()) {
     const at::Tensor own = pass.cache.select(0, layer_);
     states.k = Append(states.k, own.select(0, 0), pass.cached);
@@ -126,13 +163,24 @@ at::Tensor GroupedAttention::forward(const at::Tensor& x,
   }
   at::Tensor y = Attend(states, pass);
   y = MergeHeads(y);
+  if (states.gate.defined()) y = y * at::sigmoid(states.gate);
   return o_->forward(y);
 }
 
 GroupedAttention::States GroupedAttention::Project(const at::Tensor& x) {
   States states;
-  states.q = Heads(q_->forward(x), config_.heads, q_norm_);
-  states.k = Heads(k_->forward(x), config_.kv_heads, k_norm_);
+  const bool is_late = config_.late_head_norms;
+  at::Tensor query = q_->forward(x);
+  if (config_.gated_attention) {
+    const std::vector<at::Tensor> both =
+        query.view({x.size(0), x.size(1), -1, 2 * config_.HeadWidth()})
+            .chunk(2, -1);
+    query = both[0];
+    states.gate = both[1].reshape({x.size(0), x.size(1), -1});
+  }
+  states.q = Heads(query, config_.heads, is_late ? nullptr : q_norm_);
+  states.k =
+      Heads(k_->forward(x), config_.kv_heads, is_late ? nullptr : k_norm_);
   states.v = SplitHeads(v_->forward(x), config_.kv_heads);
   return states;
 }
@@ -163,17 +211,30 @@ at::Tensor GroupedAttention::Heads(
     const std::shared_ptr<TokenNorm>& norm) const {
   if (!norm) return SplitHeads(x, heads);
   if (config_.width_norms) return SplitHeads(norm->forward(x), heads);
-  const at::Tensor states = x.view({x.size(0), x.size(1), heads, -1});
+  const at::Tensor states =
+      x.dim() == 4 ? x : x.view({x.size(0), x.size(1), heads, -1});
   return norm->forward(states).transpose(1, 2);
 }
 
-/// `x` turned by its position. Phi-3 and GPT-NeoX join the part of a head that
-/// does not turn even if it is empty: a copy.
+void GroupedAttention::TurnBoth(States& states,
+                                const RotaryTables& rotary) const {
+  if (config_.rotary_share == 1 && rotary.kind == RotaryKind::kHalves &&
+      FusedKernelScope::Takes(FusedKernel::kRope)) {
+    liger::Rotate(states.q, states.k, rotary.cosine, rotary.sine);
+    return;
+  }
+  const RotaryTables tables = TablesOfLayer(rotary);
+  states.q = Turn(states.q, tables);
+  states.k = Turn(states.k, tables);
+}
+
+/// `x` turned by its position. Phi-3, GPT-NeoX and GLM join the part of a head
+/// that does not turn even if it is empty: a copy.
 at::Tensor GroupedAttention::Turn(const at::Tensor& x,
                                   const RotaryTables& rotary) const {
-  if (!rotary.cosine.defined()) return x;
-  const bool joins =
-      config_.rotary_share < 1 || (config_.fused_qkv && !config_.copied_kv);
+  const bool joins = config_.rotary_share < 1 ||
+                     rotary.kind == RotaryKind::kGlm ||
+                     (config_.fused_qkv && !config_.copied_kv);
   if (!joins) return Rotate(x, rotary);
   const std::int64_t turned = config_.TurnedWidth();
   const at::Tensor first = Rotate(x.narrow(-1, 0, turned), rotary);
@@ -237,11 +298,25 @@ at::Tensor GroupedAttention::AttendEagerly(const States& states,
     scores = scores * config_.attention_softcap;
   }
   scores = scores + mask;
-  scores = at::softmax(scores, -1, at::kFloat).to(states.q.scalar_type());
+  scores = sinks_.defined()
+               ? SoftmaxWithSinks(scores)
+               : at::softmax(scores, -1, at::kFloat).to(states.q.scalar_type());
   if (is_training() && config_.attention_dropout > 0) {
     scores = at::dropout(scores, config_.attention_dropout, /*train=*/true);
   }
   return at::matmul(scores, v);
+}
+
+/// eager_attention_forward of gpt-oss: in the type of the scores [batch, heads,
+/// tokens, keys].
+at::Tensor GroupedAttention::SoftmaxWithSinks(const at::Tensor& scores) const {
+  const at::Tensor sinks =
+      sinks_.reshape({1, -1, 1, 1})
+          .expand({scores.size(0), -1, scores.size(2), -1});
+  at::Tensor all = at::cat({scores, sinks}, -1);
+  all = all - std::get<0>(all.max(-1, /*keepdim=*/true));
+  all = at::softmax(all, -1, all.scalar_type());
+  return all.narrow(-1, 0, scores.size(-1));
 }
 
 }  // namespace foretell::zoo

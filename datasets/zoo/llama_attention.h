@@ -12,7 +12,8 @@ namespace foretell::zoo {
 
 /// What the layers of a pass share.
 struct DecoderPass {
-  RotaryTables rotary;  ///< Undefined if positions are learned.
+  RotaryTables rotary;         ///< Undefined if positions are learned.
+  RotaryTables window_rotary;  ///< Of layers with a window, if they differ.
   /// [depth, 2, batch, kv_heads, room, head width]; undefined without a cache.
   at::Tensor cache;
   std::int64_t cached = 0;  ///< Tokens in the cache before the pass.
@@ -47,7 +48,10 @@ class GroupedAttention final : public torch::nn::Module {
     at::Tensor q;
     at::Tensor k;
     at::Tensor v;
+    at::Tensor gate;  ///< [batch, tokens, heads × width]; undefined without.
   };
+
+  void AddNorms(std::int64_t inside, std::int64_t shared);
 
   /// By three products.
   States Project(const at::Tensor& x);
@@ -55,14 +59,17 @@ class GroupedAttention final : public torch::nn::Module {
   States Split(const at::Tensor& fused) const;
   at::Tensor Heads(const at::Tensor& x, std::int64_t heads,
                    const std::shared_ptr<TokenNorm>& norm) const;
+  void TurnBoth(States& states, const RotaryTables& rotary) const;
   at::Tensor Turn(const at::Tensor& x, const RotaryTables& rotary) const;
   at::Tensor Attend(const States& states, const DecoderPass& pass);
   at::Tensor AttendEagerly(const States& states, const at::Tensor& mask);
+  at::Tensor SoftmaxWithSinks(const at::Tensor& scores) const;
 
   LlamaConfig config_;
   std::int64_t layer_;
   std::shared_ptr<TokenNorm> q_norm_;
   std::shared_ptr<TokenNorm> k_norm_;
+  at::Tensor sinks_;     ///< Undefined without config.sinks.
   Dense qkv_ = nullptr;  ///< If config.fused_qkv, instead of the three.
   Dense q_ = nullptr;
   Dense k_ = nullptr;

@@ -1,10 +1,11 @@
 #include "datasets/zoo/llama_config.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
+#include "datasets/zoo/rotary.h"
 #include "datasets/zoo/token_activation.h"
 #include "datasets/zoo/transformer_layers.h"
 
@@ -20,6 +21,9 @@ constexpr LayerNames kLayerNames[] = {
     {"gpt_bigcode", "c_attn", "c_proj", "c_fc", "c_proj"},
 };
 
+constexpr std::string_view kMoeKinds[] = {"mixtral", "glm4", "granite",
+                                          "gpt_oss", "llama4"};
+
 void CheckHeads(const LlamaConfig& config) {
   if (config.head_width == 0) RequireHeads(config.width, config.heads);
   Require(config.heads > 0 && config.kv_heads > 0 &&
@@ -34,8 +38,20 @@ void CheckHeads(const LlamaConfig& config) {
               config.attention == "flash" || config.attention == "flex",
           fmt::format("attention={}: expected sdpa, eager, flash or flex",
                       config.attention));
+  Require(!config.sinks || config.attention == "eager" ||
+              config.attention == "flash",
+          fmt::format("sinks=true needs attention=eager or flash, and it is {}",
+                      config.attention));
   Require(config.attention != "flex" || config.attention_dropout == 0,
           "attention=flex has no attention_dropout");
+  if (!config.head_norm.empty()) ParseNormKind(config.head_norm);
+  Require(!config.gated_attention || !config.fused_qkv,
+          "gated_attention=true needs fused_qkv=false");
+  Require(!config.late_head_norms || config.head_norms,
+          "late_head_norms=true needs head_norms=true");
+  Require(ParseRotaryKind(config.rotary) == RotaryKind::kHalves ||
+              !config.fused_qkv,
+          fmt::format("rotary={} needs fused_qkv=false", config.rotary));
   if (config.positions_learned) return;
   Require(config.HeadWidth() % 2 == 0,
           fmt::format("head width {} is odd, expected an even one",
@@ -48,6 +64,23 @@ void CheckHeads(const LlamaConfig& config) {
                       config.HeadWidth()));
 }
 
+void CheckExperts(const LlamaConfig& config) {
+  Require(config.experts == 0 || (config.experts_per_token > 0 &&
+                                  config.experts_per_token <= config.experts),
+          fmt::format("experts_per_token={}: expected 1 to experts={}",
+                      config.experts_per_token, config.experts));
+  const auto* const known = std::ranges::find(kMoeKinds, config.moe);
+  Require(known != std::end(kMoeKinds),
+          fmt::format("moe={}: expected {}", config.moe,
+                      fmt::join(kMoeKinds, ", ")));
+  const bool is_other = config.moe != "mixtral";
+  Require(!is_other || config.experts > 0,
+          fmt::format("moe={} needs experts", config.moe));
+  const bool has_shared = config.moe == "mixtral" || config.moe == "glm4";
+  Require(has_shared || config.shared_inner == 0,
+          fmt::format("moe={} has no shared_inner", config.moe));
+}
+
 void CheckBlocks(const LlamaConfig& config) {
   ParseNormKind(config.norm);
   FindTokenActivation(config.activation);
@@ -55,17 +88,30 @@ void CheckBlocks(const LlamaConfig& config) {
   Require(
       config.parallel_norms == 1 || config.parallel_norms == 2,
       fmt::format("parallel_norms={}: expected 1 or 2", config.parallel_norms));
-  Require(!config.parallel_blocks || !config.post_norms,
-          "parallel_blocks=true has no post_norms=true");
+  Require(!config.parallel_blocks || (config.pre_norms && !config.post_norms),
+          "parallel_blocks=true has pre_norms=true and post_norms=false");
   Require(config.mlp_gate || (!config.fused_gate_up && config.experts == 0),
           "mlp_gate=false has no fused_gate_up=true and no experts");
-  Require(!config.packed_experts ||
-              (config.experts > 0 && config.shared_inner == 0),
-          "packed_experts=true needs experts, and no shared_inner");
-  Require(config.experts == 0 || (config.experts_per_token > 0 &&
-                                  config.experts_per_token <= config.experts),
-          fmt::format("experts_per_token={}: expected 1 to experts={}",
-                      config.experts_per_token, config.experts));
+  CheckExperts(config);
+}
+
+void CheckTower(const LlamaConfig& config) {
+  Require(config.tower.empty() || config.tower.size() == 2,
+          fmt::format("tower has {} numbers, expected 2: millions and the rest",
+                      config.tower.size()));
+}
+
+void CheckLinear(const LlamaConfig& config) {
+  if (config.linear_pattern == 0) return;
+  Require(config.phase == "forward",
+          fmt::format("phase={}: gated delta nets have forward only",
+                      config.phase));
+  Require(config.linear_key_heads > 0 &&
+              config.linear_value_heads % config.linear_key_heads == 0 &&
+              config.linear_value_heads > 0,
+          fmt::format("linear_value_heads={} is not a multiple of "
+                      "linear_key_heads={}",
+                      config.linear_value_heads, config.linear_key_heads));
 }
 
 void CheckPhase(const LlamaConfig& config) {
@@ -128,6 +174,24 @@ bool LlamaConfig::HasWindow(std::int64_t layer) const {
          (window_pattern == 0 || (layer + 1) % window_pattern != 0);
 }
 
+std::int64_t LlamaConfig::TowerNumbers() const {
+  return tower.empty() ? 0 : tower[0] * 1'000'000 + tower[1];
+}
+
+bool LlamaConfig::IsLinear(std::int64_t layer) const {
+  return linear_pattern > 0 && (layer + 1) % linear_pattern != 0;
+}
+
+bool LlamaConfig::HasExperts(std::int64_t layer) const {
+  return experts > 0 && layer >= first_dense &&
+         (expert_pattern == 0 || (layer + 1) % expert_pattern == 0);
+}
+
+bool LlamaConfig::IsRotary(std::int64_t layer) const {
+  return !positions_learned &&
+         (rotary_pattern == 0 || (layer + 1) % rotary_pattern != 0);
+}
+
 std::shared_ptr<TokenNorm> LlamaConfig::MakeNorm(std::int64_t size) const {
   return std::make_shared<TokenNorm>(ParseNormKind(norm), size);
 }
@@ -146,6 +210,8 @@ std::vector<InputSpec> LlamaConfig::Inputs() const {
 void LlamaConfig::Check() const {
   CheckHeads(*this);
   CheckBlocks(*this);
+  CheckTower(*this);
+  CheckLinear(*this);
   CheckPhase(*this);
 }
 

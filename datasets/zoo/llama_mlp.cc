@@ -2,43 +2,29 @@
 
 #include <ATen/Functions.h>
 #include <ATen/TensorIndexing.h>
-#include <torch/nn/init.h>
 #include <torch/nn/modules/container/modulelist.h>
 
 #include <algorithm>
 #include <tuple>
 
+#include "datasets/zoo/llama_experts.h"
 #include "datasets/zoo/module_scope.h"
-#include "src/core/failure.h"
 #include "src/program/expert_parallel.h"
 #include "src/program/fused_kernels.h"
 #include "src/program/liger.h"
 
 namespace foretell::zoo {
-namespace {
 
-/// The shares of `count` rows that `parts` experts get from a balanced router.
-std::vector<std::int64_t> EqualShares(std::int64_t count, std::int64_t parts) {
-  std::vector<std::int64_t> shares(static_cast<std::size_t>(parts),
-                                   count / parts);
-  std::fill_n(shares.begin(), count % parts, count / parts + 1);
-  return shares;
-}
-
-/// GraniteMoeParallelExperts: `rows` [rows, in], sorted by expert, times the
-/// expert's matrix of `weight` [experts, out, in].
-at::Tensor MultiplyByExpert(const at::Tensor& rows, const at::Tensor& weight) {
-  const std::vector<at::Tensor> shares =
-      rows.split_with_sizes(EqualShares(rows.size(0), weight.size(0)));
-  std::vector<at::Tensor> results;
-  for (std::int64_t i = 0; i < weight.size(0); ++i) {
-    results.push_back(
-        at::linear(shares[static_cast<std::size_t>(i)], weight.select(0, i)));
+std::shared_ptr<FeedForwardPart> MakeFeedForwardPart(const LlamaConfig& config,
+                                                     std::int64_t layer) {
+  if (!config.HasExperts(layer)) {
+    return std::make_shared<DecoderMlp>(config, config.inner);
   }
-  return at::cat(results, 0);
+  if (config.moe == "granite") return std::make_shared<GraniteExperts>(config);
+  if (config.moe == "gpt_oss") return std::make_shared<GptOssExperts>(config);
+  if (config.moe == "llama4") return std::make_shared<Llama4Experts>(config);
+  return std::make_shared<RoutedExperts>(config);
 }
-
-}  // namespace
 
 std::int64_t ExpertInner(const LlamaConfig& config) {
   return config.expert_inner > 0 ? config.expert_inner : config.inner;
@@ -82,6 +68,10 @@ at::Tensor DecoderMlp::Inner(const at::Tensor& x) {
 
 RoutedExperts::RoutedExperts(const LlamaConfig& config) : config_(config) {
   router_ = register_module("gate", Dense(config.width, config.experts, false));
+  if (config.moe == "glm4") {
+    correction_ =
+        register_buffer("e_score_correction_bias", at::zeros({config.experts}));
+  }
   torch::nn::ModuleList experts;
   const std::int64_t here = ExpertParallelScope::ExpertsHere(config.experts);
   for (std::int64_t i = 0; i < here; ++i) {
@@ -91,8 +81,11 @@ RoutedExperts::RoutedExperts(const LlamaConfig& config) : config_(config) {
   }
   register_module("experts", experts);
   if (config.shared_inner == 0) return;
-  shared_ = register_module("shared_expert", std::make_shared<DecoderMlp>(
-                                                 config, config.shared_inner));
+  const bool is_gated = config.moe == "mixtral";
+  shared_ = register_module(
+      is_gated ? "shared_expert" : "shared_experts",
+      std::make_shared<DecoderMlp>(config, config.shared_inner));
+  if (!is_gated) return;
   shared_gate_ =
       register_module("shared_expert_gate", Dense(config.width, 1, false));
 }
@@ -100,16 +93,46 @@ RoutedExperts::RoutedExperts(const LlamaConfig& config) : config_(config) {
 at::Tensor RoutedExperts::forward(const at::Tensor& x) {
   const ModuleScope scope(*this);
   const at::Tensor tokens = x.view({-1, x.size(-1)});
-  const Choice choice = Route(tokens);
+  const Choice choice =
+      config_.moe == "glm4" ? RouteBySigmoid(tokens) : Route(tokens);
   at::Tensor y = ExpertParallelScope::Shares()
                      ? RunSharedExperts(tokens, choice)
                      : RunExperts(tokens, choice);
   if (shared_) {
     at::Tensor shared = shared_->forward(tokens);
-    shared = at::sigmoid(shared_gate_->forward(tokens)) * shared;
+    if (shared_gate_) {
+      shared = at::sigmoid(shared_gate_->forward(tokens)) * shared;
+    }
     y = y + shared;
   }
   return y.view(x.sizes());
+}
+
+/// Glm4MoeTopkRouter with one group, which all published networks have.
+RoutedExperts::Choice RoutedExperts::RouteBySigmoid(const at::Tensor& tokens) {
+  const at::Tensor states = tokens.to(at::kFloat);
+  const at::Tensor matrix = router_->weight.to(at::kFloat);
+  const at::Tensor scores = at::sigmoid(at::linear(states, matrix));
+  at::Tensor chosen;
+  {
+    const at::NoGradGuard no_grad;
+    const at::Tensor corrected = scores + correction_;
+    chosen = std::get<1>(at::topk(corrected, config_.experts_per_token, -1));
+  }
+  at::Tensor weights = scores.gather(1, chosen);
+  if (config_.norm_topk) {
+    weights.div_(weights.sum(-1, /*keepdim=*/true) + 1e-20);
+  }
+  weights = weights * 1.0;
+  return {weights, MaskOf(chosen), chosen};
+}
+
+/// i64[experts, experts per token, tokens]: one_hot, as it runs on CUDA.
+at::Tensor RoutedExperts::MaskOf(const at::Tensor& chosen) const {
+  at::Tensor mask = at::zeros({chosen.size(0), chosen.size(1), config_.experts},
+                              chosen.options());
+  mask.scatter_(-1, chosen.unsqueeze(-1), 1);
+  return mask.permute({2, 1, 0});
 }
 
 RoutedExperts::Choice RoutedExperts::Route(const at::Tensor& tokens) {
@@ -118,12 +141,7 @@ RoutedExperts::Choice RoutedExperts::Route(const at::Tensor& tokens) {
   std::tie(weights, chosen) =
       at::topk(weights, config_.experts_per_token, /*dim=*/-1);
   if (config_.norm_topk) weights.div_(weights.sum(-1, /*keepdim=*/true));
-  // one_hot, as it runs on CUDA.
-  at::Tensor mask =
-      at::zeros({tokens.size(0), config_.experts_per_token, config_.experts},
-                chosen.options());
-  mask.scatter_(-1, chosen.unsqueeze(-1), 1);
-  return {weights.to(tokens.scalar_type()), mask.permute({2, 1, 0}), chosen};
+  return {weights.to(tokens.scalar_type()), MaskOf(chosen), chosen};
 }
 
 at::Tensor RoutedExperts::RunSharedExperts(const at::Tensor& tokens,
@@ -148,7 +166,7 @@ at::Tensor RoutedExperts::RunExperts(const at::Tensor& tokens,
   const at::Tensor& weights = choice.weights;
   const std::int64_t choices = weights.numel();
   const std::int64_t running = std::min(config_.experts, choices);
-  at::Tensor sum = at::zeros_like(tokens);
+  at::Tensor sum = at::zeros_like(tokens, weights.scalar_type());
   at::Tensor state;  // Both live until the next expert's exist, as in Python.
   at::Tensor y;
   const std::vector<std::int64_t> shares = EqualShares(choices, running);
@@ -160,58 +178,9 @@ at::Tensor RoutedExperts::RunExperts(const at::Tensor& tokens,
     state = tokens.unsqueeze(0).index({Slice(), token}).squeeze(0);
     y = experts_[i]->forward(state);
     y = y * weights.unsqueeze(-1).index({token, found.select(0, 0)});
-    sum.index_add_(0, token, y.to(tokens.scalar_type()));
+    sum.index_add_(0, token, y.to(sum.scalar_type()));
   }
-  return sum;
-}
-
-PackedExperts::PackedExperts(const LlamaConfig& config)
-    : config_(config), activate_(FindTokenActivation(config.activation)) {
-  if (ExpertParallelScope::Shares()) {
-    throw InvalidArgument(
-        "experts whose weights are one tensor are not modelled with GPUs that "
-        "share experts");
-  }
-  const std::int64_t inner = ExpertInner(config);
-  in_ = register_parameter(
-      "input_linear", at::empty({config.experts, 2 * inner, config.width}));
-  out_ = register_parameter("output_linear",
-                            at::empty({config.experts, config.width, inner}));
-  torch::nn::init::normal_(in_);
-  torch::nn::init::normal_(out_);
-  router_ =
-      register_module("router", Dense(config.width, config.experts, false));
-}
-
-at::Tensor PackedExperts::forward(const at::Tensor& x) {
-  const ModuleScope scope(*this);
-  const at::Tensor tokens = x.view({-1, x.size(-1)});
-  const Rows rows = Route(tokens);
-  const at::Tensor chosen = tokens.index({rows.tokens});
-  at::Tensor y = MultiplyByExpert(chosen, in_);
-  const std::vector<at::Tensor> parts = y.chunk(2, -1);
-  y = activate_(parts[0]);
-  y = y * parts[1];
-  y = MultiplyByExpert(y, out_);
-  y = y * rows.weights.unsqueeze(1);
-  y = at::zeros(tokens.sizes(), y.options()).index_add(0, rows.tokens, y);
-  return y.view(x.sizes());
-}
-
-/// GraniteMoeTopKGating.
-PackedExperts::Rows PackedExperts::Route(const at::Tensor& tokens) {
-  const at::Tensor logits = router_->forward(tokens).to(at::kFloat);
-  const auto [top, chosen] =
-      at::topk(logits, config_.experts_per_token, /*dim=*/1);
-  const at::Tensor weights = at::softmax(top, 1).to(tokens.scalar_type());
-  // Counts the rows of each expert.
-  at::Tensor gates =
-      at::zeros({tokens.size(0), config_.experts}, weights.options());
-  gates = at::scatter(gates, 1, chosen, 1);
-  const at::Tensor counts = gates.to(at::kLong).sum(0);
-  const at::Tensor order = std::get<1>(chosen.flatten().sort(0));
-  return {at::div(order, config_.experts_per_token, "trunc"),
-          weights.flatten().index({order})};
+  return sum.to(tokens.scalar_type());
 }
 
 }  // namespace foretell::zoo

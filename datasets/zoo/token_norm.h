@@ -8,20 +8,26 @@
 namespace foretell::zoo {
 
 enum class NormKind {
-  kRms,    ///< x / √(mean x² + ε) in 32 bits, then times a weight: LLaMA.
-  kGemma,  ///< The same, times 1 + weight before the cast back.
-  kLayer,  ///< torch.nn.LayerNorm.
-  kFused,  ///< torch.nn.RMSNorm: one kernel.
+  kRms,      ///< x / √(mean x² + ε) in 32 bits, then times a weight: LLaMA.
+  kOlmo2,    ///< The same, times the weight before the cast back.
+  kGemma,    ///< The same, times 1 + weight before the cast back.
+  kL2,       ///< kRms without a weight: Llama 4's heads.
+  kLayer,    ///< torch.nn.LayerNorm.
+  kLayer1p,  ///< The same with 1 + weight: Nemotron.
+  kOlmo,     ///< A layer norm in 32 bits without weights.
+  kCohere,   ///< A layer norm in 32 bits, operator by operator, without bias.
+  kFused,    ///< torch.nn.RMSNorm: one kernel.
   /// x × 1 / √(mean x² + ε), cast to the weight's type: diffusers' RMSNorm.
   kDiffusers,
 };
 
-/// The kind that `name` (rms, gemma, layer) states; throws
-/// Error(kInvalidArgument) for another.
+/// The kind that `name` (rms, olmo2, gemma, l2, layer, layer1p, olmo, cohere)
+/// states; throws Error(kInvalidArgument) for another.
 NormKind ParseNormKind(std::string_view name);
 
 /// A norm over the last dimension with the operators of transformers'
-/// LlamaRMSNorm, GemmaRMSNorm (both 4.56), torch.nn or diffusers 0.42.
+/// LlamaRMSNorm and the other norms of decoders (4.57), torch.nn or diffusers
+/// 0.42.
 class TokenNorm final : public torch::nn::Module {
  public:
   TokenNorm(NormKind kind, std::int64_t width);
@@ -31,10 +37,13 @@ class TokenNorm final : public torch::nn::Module {
 
  private:
   at::Tensor ScaledByRoot(const at::Tensor& x) const;
+  at::Tensor LayerNorm(const at::Tensor& x) const;
+  at::Tensor Cohere(const at::Tensor& x) const;
+  at::Tensor RootMeanSquare(const at::Tensor& x) const;
 
   NormKind kind_;
-  at::Tensor weight_;
-  at::Tensor bias_;  ///< Of kLayer only.
+  at::Tensor weight_;  ///< Undefined in kOlmo and kL2.
+  at::Tensor bias_;    ///< Of kLayer and kLayer1p only.
 };
 
 }  // namespace foretell::zoo

@@ -22,6 +22,9 @@ GPT = {"n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 100, "n_positions"
        "bos_token_id": 1, "eos_token_id": 2}
 FALCON = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
           "vocab_size": 100, "bos_token_id": 1, "eos_token_id": 2}
+DELTA = {"head_dim": 16, "num_hidden_layers": 4, "linear_num_key_heads": 2,
+         "linear_num_value_heads": 4, "linear_key_head_dim": 16,
+         "linear_value_head_dim": 16}
 ATTENTION = ["q_proj", "k_proj", "v_proj", "o_proj"]
 LINEAR = ATTENTION + ["gate_proj", "up_proj", "down_proj"]
 NEOX = ["query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"]
@@ -52,6 +55,39 @@ ROWS = (
                    "shared_expert_intermediate_size": 48}, ["q_proj", "o_proj"]),
     ("qwen3_moe", {**EXPERTS, "head_dim": 32, "moe_intermediate_size": 32}, ATTENTION),
     ("olmoe", EXPERTS, ["k_proj", "o_proj"]),
+    ("smollm3", GROUPED, LINEAR),
+    ("glm", {**GROUPED, "head_dim": 16}, ["q_proj", "gate_up_proj"]),
+    ("glm4", {**GROUPED, "head_dim": 16}, ["q_proj", "gate_up_proj"]),
+    ("glm4_moe", {**GROUPED, "head_dim": 16, "n_routed_experts": 4,
+                  "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+                  "n_shared_experts": 2, "use_qk_norm": True}, ATTENTION),
+    ("cohere", GROUPED, LINEAR),
+    ("cohere2", {**WIDE, "head_dim": 16}, LINEAR),
+    ("granitemoe", {**GROUPED, "num_local_experts": 4}, ATTENTION),
+    ("nemotron", {**WIDE, "hidden_act": "relu2"}, ["q_proj", "up_proj"]),
+    ("exaone4", GROUPED, LINEAR),
+    ("ernie4_5", WIDE, LINEAR),
+    ("hunyuan_v1_dense", {**WIDE, "head_dim": 16}, LINEAR),
+    ("seed_oss", WIDE, LINEAR),
+    ("arcee", {**WIDE, "head_dim": 16}, ["q_proj", "up_proj"]),
+    ("olmo", GROUPED, LINEAR),
+    ("olmo2", GROUPED, LINEAR),
+    ("olmo3", GROUPED, LINEAR),
+    ("ministral", WIDE, LINEAR),
+    ("ministral3", WIDE, LINEAR),
+    ("gpt_oss", {**GROUPED, "head_dim": 32, "num_local_experts": 4,
+                 "num_experts_per_tok": 2}, ATTENTION),
+    ("llama4_text", {**GROUPED, "head_dim": 16, "num_local_experts": 4,
+                     "intermediate_size_mlp": 96, "interleave_moe_layer_step": 2},
+     ATTENTION),
+    ("qwen3_next", {**EXPERTS, **DELTA, "moe_intermediate_size": 32,
+                    "shared_expert_intermediate_size": 48},
+     ["q_proj", "o_proj", "in_proj_qkvz", "in_proj_ba", "out_proj"]),
+    ("qwen3_5_text", {**GROUPED, **DELTA},
+     LINEAR + ["in_proj_qkv", "in_proj_z", "in_proj_a", "in_proj_b", "out_proj"]),
+    ("qwen3_5_moe_text", {**EXPERTS, **DELTA, "moe_intermediate_size": 32,
+                          "shared_expert_intermediate_size": 48},
+     ["q_proj", "o_proj", "in_proj_qkv"]),
 )
 
 

@@ -12,7 +12,8 @@ import pathlib
 import sys
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, T5EncoderModel
+from transformers import (AutoConfig, AutoModel, AutoModelForCausalLM,
+                          AutoModelForImageTextToText, T5EncoderModel)
 
 TABLE = pathlib.Path(__file__).parents[2] / "data/architectures/hub_models.json"
 ENCODERS = {"bert": AutoModel.from_config, "t5": T5EncoderModel}
@@ -21,7 +22,10 @@ ENCODERS = {"bert": AutoModel.from_config, "t5": T5EncoderModel}
 def parameters(numbers):
     """Of the class that docs/zoo.md names; shared weights count once."""
     kind = numbers.pop("model_type")
-    maker = ENCODERS.get(kind, AutoModelForCausalLM.from_config)
+    numbers.pop("quantization_config", None)  # Weights as they were trained.
+    decoder = (AutoModelForImageTextToText if "vision_config" in numbers
+               else AutoModelForCausalLM)
+    maker = ENCODERS.get(kind, decoder.from_config)
     with torch.device("meta"):
         network = maker(AutoConfig.for_model(kind, **numbers))
     return sum(weight.numel() for weight in network.parameters())

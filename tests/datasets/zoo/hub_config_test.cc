@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 namespace foretell::zoo {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -130,10 +132,77 @@ TEST(HubConfig, WarnsOfWhatIsNotPredicted) {
   EXPECT_THAT(
       HubFile(Decoder("llama", R"(, "quantization_config": {"bits": 4})"))
           .Warnings(),
-      ElementsAre(HasSubstr("quantization_config is not read")));
+      ElementsAre(HasSubstr("quantization_config is of no quant_method")));
   EXPECT_THAT(
       HubFile(Decoder("mistral", R"(, "sliding_window": null)")).Warnings(),
       IsEmpty());
+}
+
+/// What a decoder's quantization_config warns of.
+std::string WarningOfQuantization(const std::string& keys) {
+  const std::vector<std::string> all =
+      HubFile(Decoder("llama", R"(, "quantization_config": {)" + keys + "}"))
+          .Warnings();
+  return all.size() == 1 ? all.front() : "";
+}
+
+TEST(HubConfig, NamesTheFlagThatPredictsQuantizedWeights) {
+  EXPECT_THAT(WarningOfQuantization(
+                  R"("quant_method": "bitsandbytes", "load_in_4bit": true,
+             "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": true)"),
+              HasSubstr("--quantize nf4,double"));
+  EXPECT_THAT(WarningOfQuantization(
+                  R"("quant_method": "bitsandbytes", "load_in_8bit": true)"),
+              HasSubstr("--quantize int8"));
+  EXPECT_THAT(WarningOfQuantization(
+                  R"("quant_method": "gptq", "bits": 8, "group_size": 32)"),
+              HasSubstr("--quantize gptq:8,group=32"));
+  EXPECT_THAT(WarningOfQuantization(R"("quant_method": "awq")"),
+              HasSubstr("--quantize awq:4,group=128"));
+  EXPECT_THAT(WarningOfQuantization(R"("quant_method": "fp8")"),
+              HasSubstr("--quantize fp8"));
+  EXPECT_THAT(
+      WarningOfQuantization(
+          R"("quant_method": "compressed-tensors", "config_groups": {"group_0":
+             {"weights": {"num_bits": 8, "type": "float"}}})"),
+      HasSubstr("--quantize fp8"));
+  EXPECT_THAT(WarningOfQuantization(R"("quant_method": "mxfp4")"),
+              HasSubstr("training holds these weights"));
+  EXPECT_THAT(WarningOfQuantization(R"("quant_method": "aqlm")"),
+              HasSubstr("is aqlm, predicted in 16 bits"));
+}
+
+TEST(HubConfig, ReadsTheKindsOfLayersAsAPeriod) {
+  const auto pattern = [](const std::string& kinds) {
+    return Describe(
+               HubFile(Decoder("olmo3", ", \"layer_types\": [" + kinds + "]"))
+                   .path())
+        .json;
+  };
+  const std::string window = R"("sliding_attention")";
+  const std::string full = R"("full_attention")";
+  EXPECT_THAT(pattern(window + "," + full),
+              HasSubstr(R"("window_pattern": 2)"));
+  EXPECT_THAT(pattern(window + "," + window),
+              HasSubstr(R"("window_pattern": 0)"));
+  EXPECT_THAT(pattern(full + "," + full), HasSubstr(R"("window_pattern": 1)"));
+  ExpectError([&] { pattern(full + "," + window); }, ErrorCode::kCorrupt,
+              "layer_types");
+}
+
+// tests/datasets/zoo/reference_towers.json has what transformers counts.
+TEST(HubConfig, HoldsTheTowersOfVisionLanguageModels) {
+  std::ifstream file(FORETELL_SOURCE_DIR
+                     "/tests/datasets/zoo/reference_towers.json");
+  const nlohmann::json reference = nlohmann::json::parse(file);
+  EXPECT_GE(reference.at("rows").size(), 12u);
+  for (const nlohmann::json& row : reference.at("rows")) {
+    SCOPED_TRACE(row.dump());
+    const HubFile config(row.at("config").dump());
+    EXPECT_EQ(config.Parameters(), row.at("parameters"));
+    EXPECT_THAT(config.Warnings(),
+                Contains(HasSubstr("images are not predicted")));
+  }
 }
 
 TEST(HubConfig, HintsAtThePublishedTypeUnlessOneIsChosen) {
@@ -283,7 +352,7 @@ double SizeInName(const std::string& name) {
 constexpr std::string_view kLooseNames[] = {
     "google/gemma",       "meta-llama/Llama-3.2-1B",       "google/codegemma",
     "mistralai/Mixtral",  "openlm-research/open_llama_3b", "tiiuae/Falcon3-1B",
-    "BSC-LT/salamandra-", "stabilityai/stablelm-",
+    "BSC-LT/salamandra-", "stabilityai/stablelm-",         "allenai/OLMo-1B",
 };
 
 TEST(HubModels, HaveTheSizeThatTheirNamesState) {

@@ -183,7 +183,7 @@ TEST(LlamaFields, ReturnFusedProjectionsInTraining) {
 
 TEST(LlamaFields, RefuseWhatContradicts) {
   const std::pair<const char*, const char*> kBad[] = {
-      {"&norm=batch", "norm=batch: expected rms, gemma or layer"},
+      {"&norm=batch", "norm=batch: expected rms, olmo2, gemma"},
       {"&activation=tanh", "activation=tanh: expected one of silu"},
       {"&attention=math",
        "attention=math: expected sdpa, eager, flash or flex"},
@@ -191,7 +191,7 @@ TEST(LlamaFields, RefuseWhatContradicts) {
       {"&rotary_share=0.2", "3 of 16 numbers of a head turn"},
       {"&parallel_norms=3", "parallel_norms=3: expected 1 or 2"},
       {"&experts=2&experts_per_token=3", "expected 1 to experts=2"},
-      {"&packed_experts=true", "packed_experts=true needs experts"},
+      {"&moe=granite", "moe=granite needs experts"},
       {"&mlp_gate=false&experts=4", "mlp_gate=false has no"},
       {"&copied_kv=true", "copied_kv=true needs fused_qkv=true"},
       {"&packed=true&phase=prefill", "packed=true changes forward"},
