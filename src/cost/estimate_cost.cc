@@ -141,7 +141,9 @@ void AddTotals(const Machine& machine, const Timelines& timelines,
     }
   }
   result.latency_ms = timelines.EndUs() / kUsPerMs;
-  if (result.gpu_link.busy_ms + result.host_link.busy_ms > 0) {
+  const bool has_link = std::ranges::any_of(
+      result.nodes, [](const NodeCost& node) { return node.link_us > 0; });
+  if (has_link) {
     result.exposed_link_ms =
         result.latency_ms - EndWithoutLink(result.nodes) / kUsPerMs;
   }

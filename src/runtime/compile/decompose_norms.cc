@@ -107,20 +107,28 @@ void Apply(NormWriter& writer, ValueId x, ValueId mean, ValueId rstd,
   writer.Result(0, "to", {y});
 }
 
-/// What the backward operator reads: mean and rstd, before them the operand
-/// where the kernel needed a copy of it.
-void Keep(NormWriter& writer, ValueId x, ValueId mean, ValueId rstd) {
+/// `made` is `result`, in another shape.
+void Keep(NormWriter& writer, ValueId result, ValueId made) {
+  PrimitiveEmitter& emitter = writer.emitter();
+  const TensorType& type = emitter.graph().value(result).type;
+  emitter.Set(result,
+              emitter.TypeOf(made) == type ? made : emitter.View(made, type));
+}
+
+/// What the backward operator reads: mean and rstd.
+void KeepMoments(NormWriter& writer, ValueId mean, ValueId rstd) {
+  const std::vector<ValueId>& results = writer.node().outputs;
+  Keep(writer, results[results.size() - 2], mean);
+  Keep(writer, results.back(), rstd);
+}
+
+/// The same, before them the operand where the kernel needed a copy of it.
+void KeepForBackward(NormWriter& writer, ValueId x, ValueId mean,
+                     ValueId rstd) {
   const std::vector<ValueId>& results = writer.node().outputs;
   if (results.size() < 3) return;
-  PrimitiveEmitter& emitter = writer.emitter();
-  const auto keep = [&emitter](ValueId result, ValueId made) {
-    const TensorType& type = emitter.graph().value(result).type;
-    emitter.Set(result,
-                emitter.TypeOf(made) == type ? made : emitter.View(made, type));
-  };
-  if (results.size() > 3) keep(results[1], x);
-  keep(results[results.size() - 2], mean);
-  keep(results.back(), rstd);
+  if (results.size() > 3) Keep(writer, results[1], x);
+  KeepMoments(writer, mean, rstd);
 }
 
 void LayerNorm(NormWriter& writer) {
@@ -132,7 +140,7 @@ void LayerNorm(NormWriter& writer) {
       writer.Moments(x, LastDims(shape, count));
   const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
   Apply(writer, x, moments[1], rstd, 1);
-  Keep(writer, x, moments[1], rstd);
+  KeepForBackward(writer, x, moments[1], rstd);
 }
 
 void RmsNorm(NormWriter& writer) {
@@ -165,7 +173,7 @@ void GroupNorm(NormWriter& writer) {
       writer.Moments(emitter.View(x, type), {2});
   const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
   Apply(writer, x, moments[1], rstd, 1);
-  Keep(writer, x, moments[1], rstd);
+  KeepForBackward(writer, x, moments[1], rstd);
 }
 
 /// input, weight, bias, running_mean, running_var.
@@ -181,7 +189,7 @@ void BatchNorm(NormWriter& writer) {
   const std::vector<ValueId> moments = writer.Moments(x, ChannelDims(shape));
   const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
   Apply(writer, x, moments[1], rstd, 1);
-  Keep(writer, x, moments[1], rstd);
+  KeepForBackward(writer, x, moments[1], rstd);
   for (std::size_t i = kMean; i < std::min(writer.Count(), kVariance + 1);
        ++i) {
     writer.emitter().EmitInto(writer.Input(i), "lerp_",
@@ -190,7 +198,8 @@ void BatchNorm(NormWriter& writer) {
 }
 
 /// Of the rows of each channel: a batch norm of as many channels as there are
-/// rows (instance_norm of aten/src/ATen/native/Normalization.cpp).
+/// rows (instance_norm of aten/src/ATen/native/Normalization.cpp). Its backward
+/// operator also reads weights and running statistics, repeated for each image.
 void InstanceNorm(NormWriter& writer) {
   const ValueId x = writer.Input(0);
   const Shape shape = writer.ShapeOf(x);
@@ -201,6 +210,13 @@ void InstanceNorm(NormWriter& writer) {
       writer.Moments(x, LastDims(shape, shape.size() - 2));
   const ValueId rstd = writer.Pointwise("rsqrt", {moments[0]});
   Apply(writer, x, moments[1], rstd, 1);
+  const std::size_t count = writer.node().outputs.size();
+  if (count < 3) return;
+  for (std::size_t i = 1; i + 2 < count; ++i) {
+    const std::size_t repeated = std::min(i, writer.Count() - 1);
+    writer.Result(i, "repeat", {writer.Input(repeated)});
+  }
+  KeepMoments(writer, moments[1], rstd);
 }
 
 /// e^(x - max) / sum, or x - max - log(sum).
@@ -279,11 +295,11 @@ void LayerNormBackward(NormWriter& writer) {
   NormBackward(writer, LastDims(shape, count), columns, kMean, kWeight);
 }
 
-/// grad, input, weight, running_mean, running_var, save_mean, save_invstd.
+/// grad, input, weight, running_mean, running_var, save_mean, save_invstd;
+/// weight and running statistics may be missing.
 void BatchNormBackward(NormWriter& writer) {
-  constexpr std::size_t kMean = 5;
   const Dims dims = ChannelDims(writer.ShapeOf(writer.Input(1)));
-  NormBackward(writer, dims, dims, kMean, 2);
+  NormBackward(writer, dims, dims, writer.Count() - 2, 2);
 }
 
 /// grad, input, mean, rstd, weight. Sums along the rows of each channel are
@@ -367,7 +383,7 @@ constexpr auto kNormRules = std::to_array<NormRule>({
     {"_log_softmax_backward_data", 2, &SoftmaxBackward},
     {"native_layer_norm_backward", 4, &LayerNormBackward},
     {"native_group_norm_backward", 4, &GroupNormBackward},
-    {"native_batch_norm_backward", 7, &BatchNormBackward},
+    {"native_batch_norm_backward", 4, &BatchNormBackward},
 });
 
 }  // namespace

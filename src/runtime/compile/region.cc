@@ -66,14 +66,18 @@ class RegionCutter {
     for (const ValueId input : node.inputs) is_read[IndexOf(input)] = true;
   }
 
+  /// Role of what another region makes, which may be a view of a parameter.
+  static TensorRole RoleOutside(TensorRole role) {
+    if (role == TensorRole::kSaved) return TensorRole::kActivation;
+    return role == TensorRole::kGradient ? TensorRole::kBackwardTemporary
+                                         : role;
+  }
+
   void AddSource(ValueId id) {
     const Value& value = step_.value(id);
     const StorageId storage = StorageNow(value.storage);
     if (value.producer != kNone) {
-      builder_.SetRole(storage,
-                       step_.node(value.producer).phase == Phase::kForward
-                           ? TensorRole::kActivation
-                           : TensorRole::kBackwardTemporary);
+      builder_.SetRole(storage, RoleOutside(step_.storage(value.storage).role));
     }
     now_[IndexOf(id)] =
         builder_.AddSource(value.name, value.type, storage, value.strides);
