@@ -64,9 +64,7 @@ std::optional<TypeChange> TypeChangeOf(const Model& model,
     weights = type;
   }
   if (!weights) return std::nullopt;
-  return TypeChange{*weights, options.precision == Precision::kFp16
-                                  ? at::kHalf
-                                  : at::kBFloat16};
+  return TypeChange{*weights, StoredAs(*weights, options.precision)};
 }
 
 class ExportedInstance final : public ProgramInstance {
