@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"

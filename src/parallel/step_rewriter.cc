@@ -1,6 +1,5 @@
 #include "src/parallel/step_rewriter.h"
 
-#include <algorithm>
 #include <numeric>
 #include <utility>
 
