@@ -20,6 +20,7 @@
 #include "src/core/text.h"
 #include "src/program/named_types.h"
 #include "src/program/recorder.h"
+#include "src/program/weight_warnings.h"
 
 namespace foretell::exported {
 namespace {
@@ -216,9 +217,9 @@ class ExportedInstance final : public ProgramInstance {
 
   /// A file keeps the element types of its export.
   std::string PrecisionHint(ErrorCode code) const {
-    const bool casts =
-        precision_ == Precision::kFp16 || precision_ == Precision::kBf16;
-    if (!casts || code != ErrorCode::kInvalidArgument) return "";
+    if (!CastsWeights(precision_) || code != ErrorCode::kInvalidArgument) {
+      return "";
+    }
     return fmt::format(
         " (run at {}, but the file fixes element types; export the network "
         "after model.to(torch.{}))",

@@ -1022,10 +1022,9 @@ Trace TraceOnce(const Program& program, const std::vector<BoundInput>& inputs,
 /// its code takes from tensors.
 bool MayNameTypes(const Program& program, const TraceOptions& options,
                   const Error& error) {
-  const Precision precision = UncastPrecision(options.run);
   return error.code() == ErrorCode::kInvalidArgument &&
          program.format() == "exported" &&
-         (precision == Precision::kFp16 || precision == Precision::kBf16);
+         CastsWeights(UncastPrecision(options.run));
 }
 
 /// Empty where that fails, too.
