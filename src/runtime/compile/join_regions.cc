@@ -13,6 +13,7 @@
 #include "src/graph/copy_node.h"
 #include "src/graph/index_of.h"
 #include "src/graph/node_events.h"
+#include "src/runtime/compile/discarded_sources.h"
 #include "src/runtime/compile/recorded_lives.h"
 #include "src/runtime/compile/storage_lives.h"
 
@@ -120,32 +121,11 @@ class RegionJoiner {
     }
   }
 
-  /// Parameters and buffers that freezing leaves to no reader.
   std::set<std::string> FindDiscarded() const {
-    std::set<std::string> names;
-    if (!IsFrozen(info_) || info_.runtime.freezing != Freezing::kDiscard) {
-      return names;
-    }
-    const OperatorGraph& step = step_.graph;
-    for (const Value& value : step.values()) {
-      if (value.producer == kNone &&
-          IsSourceRole(step.storage(value.storage).role)) {
-        names.insert(value.name);
-      }
-    }
-    for (const std::optional<Region>& region : compiled_) {
-      if (!region) continue;
-      for (const Value& value : region->graph.values()) {
-        if (value.producer == kNone) names.erase(value.name);
-      }
-    }
-    for (NodeId id = 0; id < std::ssize(step.nodes()); ++id) {
-      if (!RunsEagerly(id)) continue;
-      for (const ValueId input : step.node(id).inputs) {
-        names.erase(step.value(input).name);
-      }
-    }
-    return names;
+    const bool discards =
+        IsFrozen(info_) && info_.runtime.freezing == Freezing::kDiscard;
+    if (!discards) return {};
+    return DiscardedSources(step_.graph, regions_, compiled_);
   }
 
   StorageId StorageNow(Part& part, StorageId id) {
