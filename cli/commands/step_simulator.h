@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
@@ -26,8 +24,8 @@ class StepSimulator {
   StepSetup Setup() const;
   /// Throws what TraceProgram and Predictor::Predict throw, and
   /// Error(kInvalidArgument) for a batch that cannot be divided into the parts
-  /// of `setup`, for checkpointing, offloading or several GPUs in another
-  /// runtime than eager, and for several GPUs if the process runs other passes.
+  /// of `setup`, for offloading or several GPUs in a runtime that does not
+  /// model them, and for several GPUs if the process runs other passes.
   Trace TraceStep(const StepSetup& setup) const;
   /// The prediction of the changed step, and of the other passes of its
   /// process, on the flags' device. Throws as TraceStep, and what

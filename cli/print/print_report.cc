@@ -203,12 +203,16 @@ std::string HostLinkText(const LinkFigures& link) {
       Mib(static_cast<std::int64_t>(link.bytes)), FormatSignificant(link.gb_s));
 }
 
-/// What the GPUs of --parallel exchange, and how much of it nothing hides.
+/// How much of what goes over links nothing hides.
+std::string LongerText(const CostEstimate& cost) {
+  return fmt::format("; {} ms longer for them",
+                     FormatSignificant(cost.exposed_link_ms));
+}
+
+/// What the GPUs of --parallel exchange, and copies to the host of cpu-offload.
 void AddParallel(const Report& report, ReportLines& lines) {
   if (!report.parallel) return;
   const CostEstimate& cost = report.prediction.cost;
-  const std::string longer = fmt::format(
-      "; {} ms longer for them", FormatSignificant(cost.exposed_link_ms));
   const bool has_host = cost.host_link.busy_ms > 0;
   lines.Add("parallel",
             fmt::format("{}   memory and times of one of {} GPUs",
@@ -219,8 +223,10 @@ void AddParallel(const Report& report, ReportLines& lines) {
                         report.parallel->exchanges,
                         Mib(static_cast<std::int64_t>(cost.gpu_link.bytes)),
                         FormatSignificant(cost.gpu_link.gb_s),
-                        has_host ? "" : longer));
-  if (has_host) lines.Add("  host", HostLinkText(cost.host_link) + longer);
+                        has_host ? "" : LongerText(cost)));
+  if (has_host) {
+    lines.Add("  host", HostLinkText(cost.host_link) + LongerText(cost));
+  }
   if (report.parallel->layers) {
     lines.Add("  layers", SharedLayersText(*report.parallel->layers));
   }
@@ -231,9 +237,7 @@ void AddParallel(const Report& report, ReportLines& lines) {
 void AddOffload(const Report& report, ReportLines& lines) {
   const CostEstimate& cost = report.prediction.cost;
   if (report.parallel || cost.host_link.busy_ms == 0) return;
-  lines.Add("offload", fmt::format("{}; {} ms longer for them",
-                                   HostLinkText(cost.host_link),
-                                   FormatSignificant(cost.exposed_link_ms)));
+  lines.Add("offload", HostLinkText(cost.host_link) + LongerText(cost));
 }
 
 Tone ToneOf(Outcome outcome) {

@@ -20,6 +20,7 @@
 #include "src/core/text.h"
 #include "src/program/named_types.h"
 #include "src/program/recorder.h"
+#include "src/program/weight_warnings.h"
 
 namespace foretell::exported {
 namespace {
@@ -64,9 +65,7 @@ std::optional<TypeChange> TypeChangeOf(const Model& model,
     weights = type;
   }
   if (!weights) return std::nullopt;
-  return TypeChange{*weights, options.precision == Precision::kFp16
-                                  ? at::kHalf
-                                  : at::kBFloat16};
+  return TypeChange{*weights, StoredAs(*weights, options.precision)};
 }
 
 class ExportedInstance final : public ProgramInstance {
@@ -218,9 +217,9 @@ class ExportedInstance final : public ProgramInstance {
 
   /// A file keeps the element types of its export.
   std::string PrecisionHint(ErrorCode code) const {
-    const bool casts =
-        precision_ == Precision::kFp16 || precision_ == Precision::kBf16;
-    if (!casts || code != ErrorCode::kInvalidArgument) return "";
+    if (!CastsWeights(precision_) || code != ErrorCode::kInvalidArgument) {
+      return "";
+    }
     return fmt::format(
         " (run at {}, but the file fixes element types; export the network "
         "after model.to(torch.{}))",

@@ -1,7 +1,7 @@
 #include "frontends/exported/initial_states.h"
 
+#include <cstdint>
 #include <map>
-#include <utility>
 
 #include "frontends/exported/call_operator.h"
 #include "frontends/shared/initial_states.h"

@@ -4,14 +4,14 @@
 
 namespace foretell {
 
-/// Recurrent layers of torch.nn make states of zeros of the type of their
-/// input, and a file keeps the type that it had when it was made. LibTorch
-/// names the states of every recurrent operator so, and the type of what
-/// zeros() makes so.
-/// @{
+/// Recurrent layers of torch.nn make states of zeros in the type of their
+/// input, and a file keeps the type that it had when it was made.
+
+/// Argument of every recurrent operator of LibTorch: its states.
 inline constexpr std::string_view kStates = "hx";
+/// The operator that makes them.
 inline constexpr std::string_view kStateMaker = "aten::zeros";
+/// The argument of that with the type of what it makes.
 inline constexpr std::string_view kMadeType = "dtype";
-/// @}
 
 }  // namespace foretell

@@ -3,8 +3,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 
 #include "frontends/shared/initial_states.h"
 #include "frontends/torchscript/passes.h"

@@ -37,6 +37,7 @@
 #include "src/core/libtorch_message.h"
 #include "src/core/text.h"
 #include "src/program/recorder.h"
+#include "src/program/weight_warnings.h"
 
 namespace foretell {
 namespace torchscript {
@@ -296,9 +297,7 @@ class TorchScriptInstance final : public ProgramInstance {
 
   /// A trace keeps the element types of its export.
   std::string PrecisionHint() const {
-    const bool casts =
-        precision_ == Precision::kFp16 || precision_ == Precision::kBf16;
-    if (!casts) return "";
+    if (!CastsWeights(precision_)) return "";
     return fmt::format(" (run at {}; does the file fix an element type?)",
                        PrecisionName(precision_));
   }

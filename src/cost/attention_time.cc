@@ -131,7 +131,7 @@ const SteppedBlock& SteppedBlockOf(const Kernel& kernel) {
 }
 
 /// Steps of a block over its keys, on average.
-double StepsOf(const Kernel& kernel, const SteppedBlock& block) {
+double KeyStepsOf(const Kernel& kernel, const SteppedBlock& block) {
   const double keys = PaddedTo(Real(kernel.n), block.keys);
   const double read =
       kernel.causal ? std::min(keys, (keys + block.queries) / 2) : keys;
@@ -146,7 +146,7 @@ double SteppedUs(const Kernel& kernel, const Machine& machine) {
   const double each = PaddedTo(blocks / machine.sms, block.resident);
   const double parts =
       block.in_parts ? PaddedTo(Real(kernel.k), kPart) / kMostFlashHead : 1;
-  return each * StepsOf(kernel, block) * block.cycles * parts /
+  return each * KeyStepsOf(kernel, block) * block.cycles * parts /
          machine.CyclesPerUs();
 }
 

@@ -16,8 +16,8 @@ inline constexpr double kFewImageChannels = 16;
 /// gradient of an input in f32.
 bool HasGroupTiles(const Kernel& kernel);
 
-/// Whether cuDNN 9.19 runs a kernel on FP32 lanes of Hopper that reads images
-/// as they lie, channels-last ones of f32 excepted.
+/// Whether cuDNN 9.19, in groups 9.10, runs a kernel on FP32 lanes of Hopper
+/// that reads images as they lie, channels-last ones of f32 excepted.
 bool ReadsImagesDirectly(const Kernel& kernel, const Machine& machine);
 
 /// Microseconds of a convolution, or of the gradient of its input, that such a

@@ -98,8 +98,6 @@ const RuntimeHost& HostOf(const RuntimeSpec& spec) {
   }
 }
 
-bool IsGenerated(const Node& node) { return node.target.starts_with("fused_"); }
-
 /// Of a node of a runtime that is not PyTorch's, without the call.
 double NodeUs(const RuntimeSpec& spec, const Node& node) {
   const RuntimeHost& host = HostOf(spec);

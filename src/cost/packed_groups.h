@@ -5,7 +5,7 @@
 
 namespace foretell::cost {
 
-/// Whether cuDNN 9.19 runs a convolution of f32 on FP32 lanes group by group on
+/// Whether cuDNN 9.10 runs a convolution of f32 on FP32 lanes group by group on
 /// copies of their channels.
 bool PacksGroups(const Kernel& kernel, const Machine& machine);
 

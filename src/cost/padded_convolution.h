@@ -14,7 +14,7 @@ ProductPass PlainPass(const Kernel& kernel);
 bool HasVectors(const Kernel& kernel);
 
 /// Whether a convolution in groups has no kernel but those of
-/// PaddedConvolutionUs: with cuDNN 9.19, groups that a tile holds or, up to 64
+/// PaddedConvolutionUs: with cuDNN 9.10, groups that a tile holds or, up to 64
 /// channels, that are no vectors.
 bool HasPaddedGroups(const Kernel& kernel, const Machine& machine);
 

@@ -38,8 +38,8 @@ class PipelineRun {
       if (next_[gpu] < gpus_[gpu].graph.nodes().size()) {
         throw Error(
             ErrorCode::kInvalidArgument,
-            "a GPU of a pipeline waits for a tensor that none sends, as "
-            "where a module runs again after one of a later stage");
+            "a GPU of a pipeline waits for a tensor that none sends; does a "
+            "module run again after one of a later stage?");
       }
       ends.push_back(lines_[gpu].EndUs());
     }

@@ -24,12 +24,12 @@
 //             capability 8.6 and 8.9 show no copies in such labels, and neither
 //             does cuDNN 7 on V100 and T4: the same kernels read both layouts
 //
-// Images of at most four channels are read as they lie, on Hopper before cuDNN
-// 9.10 (kCudnn910), which has part of what follows. cuDNN 9.19
-// (kNewCudnn) copies every image in both directions on an H100, and once more
-// where it pads channels, or groups of them, to vectors of 16 bytes
-// (kinds.jsonl.gz, drawn.jsonl.gz); but windows of one element without a stride
-// are a product for each image, where its rows begin at such vectors.
+// Images of at most four channels are read as they lie. On Hopper cuDNN 9.19
+// (kNewCudnn) copies every image in both directions, and once more where it
+// pads channels, or groups of them, to vectors of 16 bytes (kinds.jsonl.gz,
+// drawn.jsonl.gz); but windows of one element without a stride are a product
+// for each image, where its rows begin at such vectors. cuDNN 9.10 (kCudnn910)
+// does so for groups and for images of at most four channels.
 //
 // In 16 bits, images that lie channels-last cost what a product of matrices
 // costs, and twice as much in groups of more than 32 channels, on the one GPU

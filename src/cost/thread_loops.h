@@ -45,7 +45,7 @@ SpatialBlocks SpatialBlocksOf(const Kernel& kernel);
 double LoopUs(const Kernel& kernel, const Machine& machine, double traffic_us);
 
 /// The same for a convolution of f32 in groups, transposed with a stride and a
-/// window that is not square or, before cuDNN 9.19 (KernelBench's ShuffleNet on
+/// window that is not square or, before cuDNN 9.10 (KernelBench's ShuffleNet on
 /// an A100 and an H100), of windows of one element, for which cuDNN falls back
 /// to direct kernels; 0 for every other one.
 double DirectLoopUs(const Kernel& kernel, const Machine& machine);

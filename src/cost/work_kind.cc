@@ -8,9 +8,9 @@
 // Kinds of operators whose predicted times err alike. Products and kernels that
 // move data are priced from sources that are public; which kernel cuDNN takes
 // for a convolution is not, and for groups, volumes and transpositions it has
-// many; those of ordinary networks are the ones that it was made for. For
-// volumes and transpositions in groups it may have a single one that
-// takes many times as long.
+// many; plain ones are what its kernels were made for. For volumes and
+// transpositions in groups it may have a single one that takes many times as
+// long.
 
 namespace foretell {
 namespace cost {

@@ -23,6 +23,11 @@ inline bool IsEager(const OperatorGraph& graph, const Node& node) {
          node.FindAttribute(kEagerAttribute) != nullptr;
 }
 
+/// Whether `node` is a kernel that a runtime generated from several operators.
+inline bool IsGenerated(const Node& node) {
+  return node.target.starts_with("fused_");
+}
+
 /// Whether parameters of the step are constants of compiled code.
 inline bool IsFrozen(const GraphInfo& info) {
   return info.mode == Mode::kInference &&

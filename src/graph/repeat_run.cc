@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>

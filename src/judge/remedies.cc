@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "src/graph/parallel_plan.h"
 
 namespace foretell {

@@ -88,12 +88,11 @@ std::string RateText(const Throughput& rate) {
 /// GPUs share one batch.
 std::string TotalText(const Throughput& rate, const Report& report) {
   if (!report.parallel || report.parallel->batches == 1) return "";
-  const auto& [gpus, batches] =
-      std::pair(report.parallel->gpus, report.parallel->batches);
-  return fmt::format(
-      " on each {} ({} GPUs: {})",
-      gpus == batches ? "GPU" : fmt::format("group of {}", gpus / batches),
-      gpus, RateText(TotalOf(rate, report)));
+  const std::int64_t gpus = report.parallel->gpus;
+  const std::int64_t group = gpus / report.parallel->batches;
+  return fmt::format(" on each {} ({} GPUs: {})",
+                     group == 1 ? "GPU" : fmt::format("group of {}", group),
+                     gpus, RateText(TotalOf(rate, report)));
 }
 
 std::string SpeedText(const Report& report) {

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "src/graph/compiled_call.h"
+
 namespace foretell::cost {
 namespace {
 
-/// Writes to a parameter or buffer: a counter, a running mean. A kernel that a
-/// runtime generated does so where an operator in it would.
+/// Whether `node` writes to a parameter or buffer: a counter, a running mean. A
+/// generated kernel may write in place, though its name does not end in "_".
 bool UpdatesASource(const OperatorGraph& graph, const Node& node) {
-  const bool writes =
-      node.kind != OpKind::kView &&
-      (node.target.ends_with('_') || node.target.starts_with("fused_"));
+  const bool writes = node.kind != OpKind::kView &&
+                      (node.target.ends_with('_') || IsGenerated(node));
   return writes && std::ranges::any_of(node.outputs, [&](ValueId output) {
            const StorageId storage = graph.value(output).storage;
            return storage != kNone && IsSourceRole(graph.storage(storage).role);

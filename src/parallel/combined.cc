@@ -32,7 +32,7 @@ OperatorGraph ShareExperts(const OperatorGraph& graph, const ParallelSpec& spec,
                            std::span<const TrainedParameter> trained) {
   if (trained.empty()) return graph;
   if (spec.data != ParallelKind::kOneGpu) {
-    return ShardBesideExperts(graph, DataPart(spec), trained, spec.gpus);
+    return ShardWithExperts(graph, DataPart(spec), trained, spec.gpus);
   }
   std::vector<TrainedParameter> everywhere;
   for (const TrainedParameter& one : trained) {

@@ -16,10 +16,10 @@ OperatorGraph ShardStage(const OperatorGraph& graph, const ParallelSpec& spec,
   return ShardedStep(graph, spec, trained, passes, 1).Rewrite();
 }
 
-OperatorGraph ShardBesideExperts(const OperatorGraph& graph,
-                                 const ParallelSpec& spec,
-                                 std::span<const TrainedParameter> trained,
-                                 int expert_gpus) {
+OperatorGraph ShardWithExperts(const OperatorGraph& graph,
+                               const ParallelSpec& spec,
+                               std::span<const TrainedParameter> trained,
+                               int expert_gpus) {
   return ShardedStep(graph, spec, trained, {}, expert_gpus).Rewrite();
 }
 

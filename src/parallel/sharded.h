@@ -15,12 +15,12 @@ OperatorGraph ShardStage(const OperatorGraph& graph, const ParallelSpec& spec,
                          std::span<const TrainedParameter> trained,
                          std::span<const NodeId> passes);
 
-/// ShardParameters for kZero2 and kFsdp of GPUs groups of `expert_gpus` of
-/// which share experts. These are units of their own, each split among the GPUs
+/// ShardParameters for kZero2 and kFsdp if groups of `expert_gpus` GPUs share
+/// experts. Lists of experts are units of their own, each split among the GPUs
 /// that have the same experts.
-OperatorGraph ShardBesideExperts(const OperatorGraph& graph,
-                                 const ParallelSpec& spec,
-                                 std::span<const TrainedParameter> trained,
-                                 int expert_gpus);
+OperatorGraph ShardWithExperts(const OperatorGraph& graph,
+                               const ParallelSpec& spec,
+                               std::span<const TrainedParameter> trained,
+                               int expert_gpus);
 
 }  // namespace foretell::parallel

@@ -224,7 +224,7 @@ class UnitSearch {
 };
 
 /// `block_of`, and lists of experts.
-BlockOf BesideExperts(BlockOf block_of) {
+BlockOf WithExperts(BlockOf block_of) {
   return [block_of = std::move(block_of)](std::string_view path) {
     const std::string_view experts = ExpertsIn(path);
     return experts.empty() ? block_of(path) : std::string(experts);
@@ -254,7 +254,7 @@ ShardedUnits FindUnits(const OperatorGraph& graph, const StepFacts& facts,
                        const ParallelSpec& spec, std::span<const NodeId> passes,
                        bool has_experts) {
   BlockOf block_of = BlocksOfSpec(spec);
-  if (has_experts) block_of = BesideExperts(std::move(block_of));
+  if (has_experts) block_of = WithExperts(std::move(block_of));
   ShardedUnits found = UnitSearch(graph, facts, block_of, spec, passes).Run();
   if (!spec.blocks.empty() && found.units.size() == 1) {
     throw Error(ErrorCode::kInvalidArgument,

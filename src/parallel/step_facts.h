@@ -20,7 +20,8 @@ struct Parameter {
   /// parameters in one storage.
   StorageId gradient = kNone;
   NodeId ready = kNone;  ///< The last node that writes that storage.
-  /// The gradient, as the backward pass leaves it.
+  /// The gradient, as the backward pass leaves it; of several of one shape in
+  /// that storage the last, whose bytes are the same.
   ValueId last_gradient = kNone;
   /// Sources that are the whole parameter, including `value`: with recomputed
   /// blocks, the step reads the result of the previous step's optimizer.

@@ -1,11 +1,11 @@
 #include "src/parallel/step_rewriter.h"
 
-#include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "src/graph/collective.h"
 #include "src/graph/copy_calls.h"
+#include "src/graph/node_events.h"
 
 namespace foretell::parallel {
 namespace {
@@ -104,9 +104,7 @@ void StepRewriter::AddSources() {
 }
 
 void StepRewriter::PlayEvents(NodeId id) {
-  // The graph's events are in the order of their nodes.
-  for (const MemoryEvent& event :
-       std::ranges::equal_range(graph_.events(), id, {}, &MemoryEvent::node)) {
+  for (const MemoryEvent& event : EventsOf(graph_, id)) {
     const StorageId storage = StorageNow(event.storage);
     if (storage == kNone || !Keeps(event)) continue;
     event.kind == Kind::kAllocate ? builder_.Allocate(storage, Current())

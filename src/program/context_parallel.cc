@@ -19,15 +19,14 @@ namespace {
 
 thread_local ContextParallelScope* current_context = nullptr;
 
-/// Of the call on `stack` with the operands `in`, which autocast may have cast:
-/// types may differ before.
-void RequireOperandsFit(const c10::OperatorHandle& op,
-                        const meta::AttentionInputs& in,
-                        torch::jit::Stack stack) {
+/// RequireOperandsFit of the call on `stack` with the operands `in` instead of
+/// its own, whose types may differ before autocast has cast them.
+void RequireCastFits(const c10::OperatorHandle& op,
+                     const meta::AttentionInputs& in, torch::jit::Stack stack) {
   auto argument =
       stack.end() - static_cast<std::ptrdiff_t>(op.schema().arguments().size());
   for (const at::Tensor& x : {in.query, in.key, in.value}) *argument++ = x;
-  foretell::RequireOperandsFit(op, stack);
+  RequireOperandsFit(op, stack);
 }
 
 bool MayHoldTokens(const BoundInput& input) {
@@ -82,7 +81,7 @@ bool ContextParallelScope::Intercept(const c10::OperatorHandle& op,
       *x = InType(*x, *current_context->cast_);
     }
   }
-  RequireOperandsFit(op, in, stack);
+  RequireCastFits(op, in, stack);
   call.Return(RingAttention(in, current_context->spec_));
   call.Finish();
   return current_context->is_used_ = true;

@@ -74,8 +74,8 @@ std::int64_t BatchOf(const std::vector<BoundInput>& inputs) {
   return 1;
 }
 
-/// The flag by which gradients outlive the step in a way that stages and shards
-/// do not have; empty: none.
+/// The flag by which gradients stay longer than is modelled for stages and
+/// shards; empty: none.
 std::string_view FlagOfKeptGradients(const TraceOptions& options) {
   const TrainingLoop& loop = options.loop;
   if (loop.accumulation > 1 && HasStages(loop.parallel)) return "--accumulate";
@@ -319,8 +319,8 @@ class Tracer {
     }
   }
 
-  /// Whether a size that the file leaves open is another than its example's, at
-  /// which the network ran.
+  /// Whether a size that the file leaves open differs from that of its example,
+  /// with which the network ran.
   bool HasGivenSize() const {
     for (const InputSpec& spec : program_.inputs()) {
       const auto bound =
@@ -1022,13 +1022,12 @@ Trace TraceOnce(const Program& program, const std::vector<BoundInput>& inputs,
 /// its code takes from tensors.
 bool MayNameTypes(const Program& program, const TraceOptions& options,
                   const Error& error) {
-  const Precision precision = UncastPrecision(options.run);
   return error.code() == ErrorCode::kInvalidArgument &&
          program.format() == "exported" &&
-         (precision == Precision::kFp16 || precision == Precision::kBf16);
+         CastsWeights(UncastPrecision(options.run));
 }
 
-/// Empty where that fails, too.
+/// A trace in which they follow the run; empty if that fails, too.
 std::optional<Trace> TraceWithFollowingTypes(
     const Program& program, const std::vector<BoundInput>& inputs,
     const TraceOptions& options) {
@@ -1037,8 +1036,8 @@ std::optional<Trace> TraceWithFollowingTypes(
     Trace trace = TraceOnce(program, inputs, options);
     trace.warnings.push_back(fmt::format(
         "tensors that the file makes as floats, or casts integers to, are "
-        "taken for {}, as code like x.to(y.dtype) makes them: else the network "
-        "does not run in {}",
+        "taken for {}, as code like x.to(y.dtype) makes them: the network does "
+        "not run in {} otherwise",
         PrecisionName(options.run.precision),
         PrecisionName(options.run.precision)));
     return trace;

@@ -20,8 +20,7 @@ std::string OfFloats(DType dtype, std::int64_t elements, Precision precision,
                      bool chose_precision) {
   const std::string flag =
       "--precision " + std::string(PrecisionName(precision));
-  const bool casts =
-      precision == Precision::kFp16 || precision == Precision::kBf16;
+  const bool casts = CastsWeights(precision);
   // Module.half() leaves complex weights alone, too.
   if (casts && (dtype == DType::kF8 || IsComplex(dtype))) {
     return Weights(dtype, elements) + " keep their type at " + flag;

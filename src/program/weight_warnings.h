@@ -10,6 +10,11 @@
 
 namespace foretell {
 
+/// Whether a run of `precision` casts weights to 16 bits, as StoredAs does.
+constexpr bool CastsWeights(Precision precision) {
+  return precision == Precision::kFp16 || precision == Precision::kBf16;
+}
+
 /// What a user may not expect of weights of the given types (elements by type,
 /// as the file declares them) in a run of `precision`: that they keep a type of
 /// their own, are cast from one, have the type already, or, being integers, are

@@ -322,14 +322,17 @@ TEST(Parallelize, ShardsGradientsThatShareATensor) {
     // Each state belongs to its own matrix.
     EXPECT_EQ(shard.storage(storage_of(update.inputs[0])).bytes, 8 * 4 * 4 / 2);
     EXPECT_EQ(shard.storage(storage_of(update.inputs[1])).bytes, 8 * 2 * 4 / 2);
+    int packed = 0;
     for (const Node& node : shard.nodes()) {
       if (node.target != "_chunk_cat" && node.target != "cat") continue;
+      ++packed;
       ASSERT_GE(node.inputs.size(), 2U);
       EXPECT_EQ(shard.value(node.inputs[0]).type.shape,
                 (std::vector<std::int64_t>{8, 4}));
       EXPECT_EQ(shard.value(node.inputs[1]).type.shape,
                 (std::vector<std::int64_t>{8, 2}));
     }
+    EXPECT_EQ(packed, 1);
   }
 }
 

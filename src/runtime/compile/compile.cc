@@ -56,11 +56,10 @@ class Compiler {
   }
 
  private:
-  /// Whether the step is compiled with the operators next to the passes. In
-  /// training these are then the optimizer's, whose temporaries, and results
-  /// that earlier steps have left, are those of the recorded step only if they
-  /// stay outside. With CUDA graphs neither gets the segments of their pool,
-  /// and of several batches there are several passes.
+  /// Whether the step is compiled as one graph, optimizer included. Otherwise
+  /// the optimizer stays as it was recorded, with its temporaries and what
+  /// earlier steps have left. CUDA graphs, whose pool has segments of its own,
+  /// and steps of several batches are not modelled in parts.
   bool IsOnePart(const OperatorGraph& step) const {
     if (!spec_.breaks.empty() || !spec_.only.empty()) return false;
     return step.info().mode == Mode::kInference || spec_.cuda_graphs ||

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,7 +68,9 @@ class RegionFinder {
     RefuseSeveralBatches();
     begins_.assign(graph_.nodes().size() + 1, false);
     for (const std::string& path : spec.breaks) {
-      for (const BlockRun& call : CallsOf("breaks", path)) BreakAfter(call);
+      const std::vector<BlockRun> calls = CallsOf(path);
+      RequireCalls(calls, "breaks", path);
+      for (const BlockRun& call : calls) BreakAfter(call);
     }
     is_inside_.assign(graph_.nodes().size(), spec.only.empty());
     CompileOnly(spec.only);
@@ -87,15 +88,19 @@ class RegionFinder {
         "forward and one backward pass");
   }
 
-  std::vector<BlockRun> CallsOf(std::string_view option,
-                                const std::string& path) const {
-    const bool is_automatic = option == "only" && path == kAutomaticModules;
-    std::vector<BlockRun> calls =
-        RunsOf(graph_, is_automatic ? BlocksOfNumber(0) : BlocksOfPath(path));
-    if (calls.empty() && option == "only" && path == kLossFunction) {
-      calls = LossOf(graph_);
-    }
-    if (!calls.empty()) return calls;
+  std::vector<BlockRun> CallsOf(const std::string& path) const {
+    return RunsOf(graph_, BlocksOfPath(path));
+  }
+
+  std::vector<BlockRun> CompiledCallsOf(const std::string& path) const {
+    if (path == kAutomaticModules) return RunsOf(graph_, BlocksOfNumber(0));
+    std::vector<BlockRun> calls = CallsOf(path);
+    return calls.empty() && path == kLossFunction ? LossOf(graph_) : calls;
+  }
+
+  static void RequireCalls(const std::vector<BlockRun>& calls,
+                           std::string_view option, const std::string& path) {
+    if (!calls.empty()) return;
     throw InvalidArgument("{}: '{}' is no module that the network runs", option,
                           path);
   }
@@ -107,7 +112,9 @@ class RegionFinder {
   void CompileOnly(const std::vector<std::string>& paths) {
     std::vector<BlockRun> calls;
     for (const std::string& path : paths) {
-      std::ranges::copy(CallsOf("only", path), std::back_inserter(calls));
+      const std::vector<BlockRun> found = CompiledCallsOf(path);
+      RequireCalls(found, "only", path);
+      calls.insert(calls.end(), found.begin(), found.end());
     }
     std::ranges::sort(calls, {}, [](const BlockRun& call) {
       return std::pair(call.first, -call.last);

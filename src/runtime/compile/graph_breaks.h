@@ -22,7 +22,8 @@ bool RunsPassByPass(const OperatorGraph& graph);
 /// The graph breaks after each call of one of the modules `spec.breaks`. With
 /// `spec.only`, each call of one of these modules is compiled alone; one inside
 /// of another is a part of it. Paths lead from the network's root, with "*" for
-/// any one name.
+/// any one name; those of `spec.only` may be kAutomaticModules or
+/// kLossFunction.
 ///
 /// Throws Error(kInvalidArgument) for a path of which the forward pass runs
 /// nothing and for accumulated batches.

@@ -13,6 +13,7 @@
 #include "src/graph/copy_node.h"
 #include "src/graph/index_of.h"
 #include "src/graph/node_events.h"
+#include "src/runtime/compile/discarded_sources.h"
 #include "src/runtime/compile/recorded_lives.h"
 #include "src/runtime/compile/storage_lives.h"
 
@@ -71,7 +72,7 @@ class RegionJoiner {
     for (const ValueId id : step_.graph.outputs()) {
       builder_.MarkOutput(step_.now[IndexOf(id)]);
     }
-    for (const StorageId held : held_) Need(held, forward_end_);
+    for (const StorageId held : held_) KeepUntil(held, forward_end_);
     UnmarkSaved();
     lives_.WriteEvents();
     return builder_.Build();
@@ -97,7 +98,7 @@ class RegionJoiner {
   void AddLeft() {
     for (const StorageId id : LeftByEarlierSteps(step_.graph)) {
       const StorageId now = StorageNow(step_, id);
-      if (!recorded_[IndexOf(id)].is_freed) lives_.NeedForever(now);
+      if (!recorded_[IndexOf(id)].is_freed) lives_.KeepForever(now);
     }
   }
 
@@ -116,36 +117,15 @@ class RegionJoiner {
           builder_.AddSource(value.name, value.type,
                              StorageNow(step_, value.storage), value.strides);
       step_.now[IndexOf(id)] = now;
-      if (birth == kNone) lives_.NeedForever(builder_.value(now).storage);
+      if (birth == kNone) lives_.KeepForever(builder_.value(now).storage);
     }
   }
 
-  /// Parameters and buffers that freezing leaves to no reader.
   std::set<std::string> FindDiscarded() const {
-    std::set<std::string> names;
-    if (!IsFrozen(info_) || info_.runtime.freezing != Freezing::kDiscard) {
-      return names;
-    }
-    const OperatorGraph& step = step_.graph;
-    for (const Value& value : step.values()) {
-      if (value.producer == kNone &&
-          IsSourceRole(step.storage(value.storage).role)) {
-        names.insert(value.name);
-      }
-    }
-    for (const std::optional<Region>& region : compiled_) {
-      if (!region) continue;
-      for (const Value& value : region->graph.values()) {
-        if (value.producer == kNone) names.erase(value.name);
-      }
-    }
-    for (NodeId id = 0; id < std::ssize(step.nodes()); ++id) {
-      if (!RunsEagerly(id)) continue;
-      for (const ValueId input : step.node(id).inputs) {
-        names.erase(step.value(input).name);
-      }
-    }
-    return names;
+    const bool discards =
+        IsFrozen(info_) && info_.runtime.freezing == Freezing::kDiscard;
+    if (!discards) return {};
+    return DiscardedSources(step_.graph, regions_, compiled_);
   }
 
   StorageId StorageNow(Part& part, StorageId id) {
@@ -154,7 +134,9 @@ class RegionJoiner {
     return now;
   }
 
-  void Need(StorageId now, NodeId node) { lives_.Need(now, {node, kAfterAll}); }
+  void KeepUntil(StorageId now, NodeId node) {
+    lives_.KeepUntil(now, {node, kAfterAll});
+  }
 
   void AddPass(int region, Phase phase) {
     if (IsEager(region)) return AddEager(region, phase);
@@ -202,7 +184,7 @@ class RegionJoiner {
     const Value& value = part.graph.value(id);
     now = builder_.AddSource({}, value.type, StorageNow(part, value.storage),
                              value.strides);
-    lives_.NeedForever(builder_.value(now).storage);
+    lives_.KeepForever(builder_.value(now).storage);
   }
 
   void AddKernel(Part& part, NodeId id) {
@@ -216,7 +198,7 @@ class RegionJoiner {
     ForEachRead(node, [&](ValueId read) {
       if (part.now[IndexOf(read)] == kNone) return;
       const Value& now = NowIn(part, read);
-      Need(now.storage, added);
+      KeepUntil(now.storage, added);
       if (part.graph.value(read).producer == kNone) Save(now, node.phase);
     });
   }
@@ -249,8 +231,8 @@ class RegionJoiner {
              .storage =
                  [&, added](StorageId one) {
                    const StorageId now = StorageNow(part, one);
-                   lives_.Bear(now, {added});
-                   if (&part != &step_) Need(now, added);
+                   lives_.SetBirth(now, {added});
+                   if (&part != &step_) KeepUntil(now, added);
                    return now;
                  },
              .name = [](const std::string&) { return std::string(); }},
@@ -293,7 +275,7 @@ class RegionJoiner {
       const StorageId storage = builder_.value(now).storage;
       const StorageId was = step_.graph.value(id).storage;
       step_.storage_of[IndexOf(was)] = storage;
-      if (!recorded_[IndexOf(was)].is_freed) lives_.NeedForever(storage);
+      if (!recorded_[IndexOf(was)].is_freed) lives_.KeepForever(storage);
       if (phase == Phase::kForward && CompilesAll()) held_.push_back(storage);
     }
   }
@@ -309,7 +291,7 @@ class RegionJoiner {
     for (ValueId id = 0; id < std::ssize(part.graph.values()); ++id) {
       if (part.graph.value(id).producer != kNone) continue;
       if (part.now[IndexOf(id)] == kNone) continue;
-      Need(NowIn(part, id).storage, builder_.num_nodes() - 1);
+      KeepUntil(NowIn(part, id).storage, builder_.num_nodes() - 1);
     }
   }
 
@@ -322,7 +304,7 @@ class RegionJoiner {
           recorded_[IndexOf(event.storage)].birth != kNone) {
         continue;
       }
-      Need(StorageNow(step_, event.storage), first);
+      KeepUntil(StorageNow(step_, event.storage), first);
     }
   }
 
@@ -349,8 +331,9 @@ class RegionJoiner {
       if (step_.now[IndexOf(read)] == kNone) return;
       const Value& now = NowIn(step_, read);
       const auto found = freed.find(now.storage);
-      lives_.Need(now.storage,
-                  {added, found == freed.end() ? kAfterAll : found->second});
+      lives_.KeepUntil(
+          now.storage,
+          {added, found == freed.end() ? kAfterAll : found->second});
       Save(now, node.phase);
     });
   }
@@ -364,12 +347,12 @@ class RegionJoiner {
       const MemoryEvent& event = events[static_cast<std::size_t>(place)];
       const StorageId now = StorageNow(step_, event.storage);
       if (event.kind == Kind::kFree) {
-        lives_.Need(now, {added, place});
+        lives_.KeepUntil(now, {added, place});
         freed[now] = place;
         continue;
       }
-      lives_.Bear(now, {added, place});
-      if (!recorded_[IndexOf(event.storage)].is_freed) lives_.NeedForever(now);
+      lives_.SetBirth(now, {added, place});
+      if (!recorded_[IndexOf(event.storage)].is_freed) lives_.KeepForever(now);
     }
     return freed;
   }

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <string>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "src/graph/copy_node.h"

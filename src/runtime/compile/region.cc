@@ -1,7 +1,6 @@
 #include "src/runtime/compile/region.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 #include <utility>
 

@@ -18,19 +18,19 @@ StorageLives::Life& StorageLives::Of(StorageId storage) {
   return lives_[IndexOf(storage)];
 }
 
-void StorageLives::Bear(StorageId storage, Moment birth) {
+void StorageLives::SetBirth(StorageId storage, Moment birth) {
   Life& life = Of(storage);
   if (life.forever || life.birth.node != kNone) return;
   life.birth = birth;
   life.death = std::max(life.death, birth);
 }
 
-void StorageLives::Need(StorageId storage, Moment until) {
+void StorageLives::KeepUntil(StorageId storage, Moment until) {
   Life& life = Of(storage);
   life.death = std::max(life.death, until);
 }
 
-void StorageLives::NeedForever(StorageId storage) {
+void StorageLives::KeepForever(StorageId storage) {
   Of(storage).forever = true;
 }
 

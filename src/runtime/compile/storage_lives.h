@@ -25,11 +25,13 @@ class StorageLives {
   /// Keeps a reference to `builder`, which must get its storages from here.
   explicit StorageLives(GraphBuilder& builder) : builder_(builder) {}
 
+  /// A storage of the builder like `storage`, which is there from the start and
+  /// not needed yet.
   StorageId Add(const Storage& storage);
-  /// No effect on one that is born already or lives forever.
-  void Bear(StorageId storage, Moment birth);
-  void Need(StorageId storage, Moment until);
-  void NeedForever(StorageId storage);
+  /// Has no effect on one that has a birth or is kept forever.
+  void SetBirth(StorageId storage, Moment birth);
+  void KeepUntil(StorageId storage, Moment until);
+  void KeepForever(StorageId storage);
   /// Whether it is needed after `node`.
   bool Outlives(StorageId storage, NodeId node) const;
 
