@@ -278,7 +278,7 @@ std::string HubFileAt(const std::string& path) {
 }
 
 /// The decoder of a vision-language model as a config.json of its own. Old
-/// files of Qwen2-VL state its keys beside the tower's.
+/// files of Qwen2-VL have no text_config: its keys are at the top.
 HubJson TextConfigOf(const HubJson& config, const HubTower& tower) {
   constexpr const char* kShared[] = {"tie_word_embeddings", "dtype",
                                      "torch_dtype", "quantization_config"};
