@@ -205,6 +205,15 @@ TEST(HubConfig, HoldsTheTowersOfVisionLanguageModels) {
   }
 }
 
+// Qwen2VLTextConfig of transformers 4.57.6 has other defaults than Qwen2Config.
+TEST(HubConfig, HasTheDefaultsOfDecodersOfVisionLanguageModels) {
+  const std::string fields =
+      Describe(HubFile(R"({"model_type": "qwen2_vl_text"})").path()).json;
+  EXPECT_THAT(fields, HasSubstr(R"("width": 8192)"));
+  EXPECT_THAT(fields, HasSubstr(R"("depth": 80)"));
+  EXPECT_THAT(fields, HasSubstr(R"("inner": 29568)"));
+}
+
 TEST(HubConfig, HintsAtThePublishedTypeUnlessOneIsChosen) {
   const HubFile file(Decoder("llama", R"(, "torch_dtype": "bfloat16")"));
   TraceOptions options{.chose_precision = false};
