@@ -262,10 +262,9 @@ class Import {
     }
     const Point& other = found->second.front().point;
     return fmt::format(
-        "no point of the dataset has these fields; one of this model has {} {} "
-        "batch={}{}{}",
-        "mode=" + std::string(ModeName(other.mode)),
-        "precision=" + std::string(PrecisionName(other.precision)), other.batch,
+        "no point of the dataset has these fields; one of this model has "
+        "mode={} precision={} batch={}{}{}",
+        ModeName(other.mode), PrecisionName(other.precision), other.batch,
         other.optimizer.empty() ? "" : " optimizer=", other.optimizer);
   }
 

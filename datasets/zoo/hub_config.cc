@@ -12,7 +12,9 @@
 #include "datasets/zoo/hub_quantized.h"
 #include "datasets/zoo/hub_towers.h"
 #include "datasets/zoo/hub_types.h"
+#include "datasets/zoo/llama_config.h"
 #include "foretell/error.h"
+#include "src/core/failure.h"
 #include "src/core/files.h"
 #include "src/core/parse_json.h"
 #include "src/core/parse_number.h"
@@ -278,11 +280,14 @@ std::string HubFileAt(const std::string& path) {
 }
 
 /// The decoder of a vision-language model as a config.json of its own. Old
-/// files of Qwen2-VL state its keys beside the tower's.
+/// files of Qwen2-VL have no text_config: its keys are at the top.
 HubJson TextConfigOf(const HubJson& config, const HubTower& tower) {
   constexpr const char* kShared[] = {"tie_word_embeddings", "dtype",
                                      "torch_dtype", "quantization_config"};
   HubJson text = config.value("text_config", config);
+  if (!text.is_object()) {
+    throw Corrupt("text_config is {}, expected an object", ShowJson(text));
+  }
   text.erase("architectures");
   if (!config.contains("text_config") || !text.contains("model_type")) {
     text["model_type"] = tower.text_type;
@@ -295,7 +300,15 @@ HubJson TextConfigOf(const HubJson& config, const HubTower& tower) {
 
 HubNetwork ReadWithTower(const HubJson& config, const HubTower& tower,
                          const std::string& origin) {
-  HubNetwork network = ReadHubConfig(TextConfigOf(config, tower), origin);
+  const auto in_file = [&](const auto& read) {
+    try {
+      return read();
+    } catch (const Error& error) {
+      throw Corrupt("{}: {}", origin, error.what());
+    }
+  };
+  const HubJson text = in_file([&] { return TextConfigOf(config, tower); });
+  HubNetwork network = ReadHubConfig(text, origin);
   const auto fields = network.configuration->Fields();
   const auto width = std::ranges::find(fields, "width", &Field::name);
   const bool is_decoder =
@@ -304,11 +317,11 @@ HubNetwork ReadWithTower(const HubJson& config, const HubTower& tower,
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("{}: text_config is no decoder", origin));
   }
-  const std::int64_t numbers =
-      tower.count(config, std::get<std::int64_t>(width->value));
-  constexpr std::int64_t kMillion = 1'000'000;
-  network.configuration->Set(
-      "tower", fmt::format("{},{}", numbers / kMillion, numbers % kMillion));
+  const std::int64_t numbers = in_file([&] {
+    return tower.count(config, std::get<std::int64_t>(width->value));
+  });
+  network.configuration->Set("tower", fmt::format("{},{}", numbers / kTowerUnit,
+                                                  numbers % kTowerUnit));
   network.warnings.push_back(fmt::format(
       "{}: images are not predicted: the step reads texts, and the vision "
       "tower's {} parameters are held and do not run",

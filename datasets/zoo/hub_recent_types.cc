@@ -2,6 +2,9 @@
 // Keys and defaults are those of configuration_*.py in transformers 4.57.6, of
 // Ministral 3 and Qwen3.5 in 5.17.
 
+#include <algorithm>
+#include <array>
+
 #include "datasets/zoo/hub_decoder_keys.h"
 #include "datasets/zoo/hub_types.h"
 #include "datasets/zoo/hub_values.h"
@@ -15,6 +18,15 @@ constexpr std::string_view kShareKey =
     "rope_parameters.partial_rotary_factor|partial_rotary_factor";
 constexpr std::string_view kWindowPatternKey =
     "layer_types|sliding_window_pattern";
+
+/// The keys of both tables.
+template <std::size_t N, std::size_t M>
+constexpr std::array<HubKey, N + M> JoinedKeys(const HubKey (&first)[N],
+                                               const HubKey (&second)[M]) {
+  std::array<HubKey, N + M> keys;
+  std::ranges::copy(second, std::ranges::copy(first, keys.begin()).out);
+  return keys;
+}
 
 constexpr HubKey kSmolLm3Own[] = {
     {"hidden_size", "width", "2048"},
@@ -43,19 +55,7 @@ constexpr HubKey kGlmOwn[] = {
     {"", "rotary", "glm"},
     {"", "fused_gate_up", "true"},
 };
-constexpr HubKey kGlm4Own[] = {
-    {"num_hidden_layers", "depth", "40"},
-    {"num_key_value_heads", "kv_heads", "2"},
-    {"head_dim", "head_width", "128", "", "0", &HeadWidth},
-    {"intermediate_size", "inner", "13696"},
-    {"vocab_size", "vocabulary", "151552"},
-    {"max_position_embeddings", "positions", "131072"},
-    {kShareKey, "rotary_share", "0.5"},
-    {"attention_bias", "qkv_bias", "true"},
-    {"", "rotary", "glm"},
-    {"", "fused_gate_up", "true"},
-    {"", "post_norms", "true"},
-};
+constexpr auto kGlm4Own = JoinedKeys(kGlmOwn, {{"", "post_norms", "true"}});
 constexpr HubKey kGlm4MoeOwn[] = {
     {"num_hidden_layers", "depth", "46"},
     {"num_attention_heads", "heads", "96"},
@@ -75,7 +75,7 @@ constexpr HubKey kGlm4MoeOwn[] = {
     {"norm_topk_prob", "norm_topk", "true"},
     {"", "moe", "glm4"},
 };
-constexpr HubKey kCohereOwn[] = {
+constexpr HubKey kCohereKeys[] = {
     {"hidden_size", "width", "8192"},
     {"num_hidden_layers", "depth", "40"},
     {"num_attention_heads", "heads", "64"},
@@ -86,29 +86,19 @@ constexpr HubKey kCohereOwn[] = {
     {"logit_scale", "logits_scale", "0.0625", "", "1", &Reciprocal},
     {"attention_bias", "qkv_bias", "false"},
     {"attention_bias", "out_bias", "false"},
-    {"use_qk_norm", "", "false", "false"},
     {"", "norm", "cohere"},
     {"", "rotary", "cohere"},
     {"", "parallel_blocks", "true"},
 };
-constexpr HubKey kCohere2Own[] = {
-    {"hidden_size", "width", "8192"},
-    {"num_hidden_layers", "depth", "40"},
-    {"num_attention_heads", "heads", "64"},
-    {"intermediate_size", "inner", "22528"},
-    {"vocab_size", "vocabulary", "256000"},
-    {"max_position_embeddings", "positions", "8192"},
-    {"tie_word_embeddings", "tied_head", "true"},
-    {"logit_scale", "logits_scale", "0.0625", "", "1", &Reciprocal},
-    {"attention_bias", "qkv_bias", "false"},
-    {"attention_bias", "out_bias", "false"},
-    {"sliding_window", "window", "4096", "", "0"},
-    {kWindowPatternKey, "window_pattern", "4", "", "4", &WindowPattern},
-    {kWindowPatternKey, "rotary_pattern", "4", "", "4", &WindowPattern},
-    {"", "norm", "cohere"},
-    {"", "rotary", "cohere"},
-    {"", "parallel_blocks", "true"},
-};
+constexpr auto kCohereOwn =
+    JoinedKeys(kCohereKeys, {{"use_qk_norm", "", "false", "false"}});
+constexpr auto kCohere2Own = JoinedKeys(
+    kCohereKeys,
+    {
+        {"sliding_window", "window", "4096", "", "0"},
+        {kWindowPatternKey, "window_pattern", "4", "", "4", &WindowPattern},
+        {kWindowPatternKey, "rotary_pattern", "4", "", "4", &WindowPattern},
+    });
 constexpr HubKey kGraniteMoeOwn[] = {
     {"attention_bias", "qkv_bias", "false"},
     {"attention_bias", "out_bias", "false"},
@@ -210,19 +200,13 @@ constexpr HubKey kOlmo2Own[] = {
     {"", "pre_norms", "false"},
     {"", "post_norms", "true"},
 };
-constexpr HubKey kOlmo3Own[] = {
-    {"vocab_size", "vocabulary", "50304"},
-    {"attention_bias", "qkv_bias", "false"},
-    {"attention_bias", "out_bias", "false"},
-    {"sliding_window", "window", "4096", "", "0"},
-    {kWindowPatternKey, "window_pattern", "4", "", "4", &WindowPattern},
-    {"", "norm", "olmo2"},
-    {"", "rotary", "olmo"},
-    {"", "width_norms", "true"},
-    {"", "pre_norms", "false"},
-    {"", "post_norms", "true"},
-    {"", "window_rotary", "true"},
-};
+constexpr auto kOlmo3Own = JoinedKeys(
+    kOlmo2Own,
+    {
+        {"sliding_window", "window", "4096", "", "0"},
+        {kWindowPatternKey, "window_pattern", "4", "", "4", &WindowPattern},
+        {"", "window_rotary", "true"},
+    });
 constexpr HubKey kMinistralOwn[] = {
     {"intermediate_size", "inner", "14336"},
     {"num_key_value_heads", "kv_heads", "8", "", "=num_attention_heads"},
@@ -287,22 +271,12 @@ constexpr HubKey kLlama4Own[] = {
     {"", "rotary", "olmo"},
     {"", "moe", "llama4"},
 };
-constexpr HubKey kQwen3NextOwn[] = {
-    {"hidden_size", "width", "2048"},
-    {"num_hidden_layers", "depth", "48"},
+/// Of networks whose layers are gated delta nets but for every n-th.
+constexpr HubKey kDeltaNetKeys[] = {
     {"num_attention_heads", "heads", "16"},
-    {"num_key_value_heads", "kv_heads", "2"},
     {"head_dim", "head_width", "256", "", "0", &HeadWidth},
-    {"intermediate_size", "inner", "5632"},
-    {"vocab_size", "vocabulary", "151936"},
     {"max_position_embeddings", "positions", "32768"},
     {kShareKey, "rotary_share", "0.25"},
-    {"num_experts|num_local_experts", "experts", "512"},
-    {"num_experts_per_tok", "experts_per_token", "10"},
-    {"moe_intermediate_size", "expert_inner", "512"},
-    {"shared_expert_intermediate_size", "shared_inner", "512"},
-    {"norm_topk_prob", "norm_topk", "true"},
-    {"decoder_sparse_step", "expert_pattern", "1"},
     {"layer_types|full_attention_interval", "linear_pattern", "4", "", "4",
      &WindowPattern},
     {"linear_num_key_heads", "linear_key_heads", "16"},
@@ -316,56 +290,42 @@ constexpr HubKey kQwen3NextOwn[] = {
     {"", "gated_attention", "true"},
     {"", "norm", "gemma"},
 };
-constexpr HubKey kQwen35Own[] = {
-    {"num_hidden_layers", "depth", "32"},
-    {"num_attention_heads", "heads", "16"},
-    {"num_key_value_heads", "kv_heads", "4"},
-    {"head_dim", "head_width", "256", "", "0", &HeadWidth},
-    {"intermediate_size", "inner", "12288"},
-    {"vocab_size", "vocabulary", "248320"},
-    {"max_position_embeddings", "positions", "32768"},
-    {kShareKey, "rotary_share", "0.25"},
-    {"layer_types|full_attention_interval", "linear_pattern", "4", "", "4",
-     &WindowPattern},
-    {"linear_num_key_heads", "linear_key_heads", "16"},
-    {"linear_num_value_heads", "linear_value_heads", "32"},
-    {"linear_key_head_dim", "linear_key_width", "128"},
-    {"linear_value_head_dim", "linear_value_width", "128"},
-    {"linear_conv_kernel_dim", "linear_kernel", "4"},
-    {"attention_bias", "qkv_bias", "false"},
-    {"attention_bias", "out_bias", "false"},
-    {"", "linear_split", "true"},
-    {"", "head_norms", "true"},
-    {"", "gated_attention", "true"},
-    {"", "norm", "gemma"},
-};
-constexpr HubKey kQwen35MoeOwn[] = {
-    {"hidden_size", "width", "2048"},
-    {"num_hidden_layers", "depth", "40"},
-    {"num_attention_heads", "heads", "16"},
-    {"num_key_value_heads", "kv_heads", "2"},
-    {"head_dim", "head_width", "256", "", "0", &HeadWidth},
-    {"vocab_size", "vocabulary", "248320"},
-    {"max_position_embeddings", "positions", "32768"},
-    {kShareKey, "rotary_share", "0.25"},
-    {"num_experts|num_local_experts", "experts", "256"},
-    {"num_experts_per_tok", "experts_per_token", "8"},
-    {"moe_intermediate_size", "expert_inner", "512"},
-    {"shared_expert_intermediate_size", "shared_inner", "512"},
-    {"layer_types|full_attention_interval", "linear_pattern", "4", "", "4",
-     &WindowPattern},
-    {"linear_num_key_heads", "linear_key_heads", "16"},
-    {"linear_num_value_heads", "linear_value_heads", "32"},
-    {"linear_key_head_dim", "linear_key_width", "128"},
-    {"linear_value_head_dim", "linear_value_width", "128"},
-    {"linear_conv_kernel_dim", "linear_kernel", "4"},
-    {"attention_bias", "qkv_bias", "false"},
-    {"attention_bias", "out_bias", "false"},
-    {"", "linear_split", "true"},
-    {"", "head_norms", "true"},
-    {"", "gated_attention", "true"},
-    {"", "norm", "gemma"},
-};
+constexpr auto kQwen3NextOwn =
+    JoinedKeys(kDeltaNetKeys,
+               {
+                   {"hidden_size", "width", "2048"},
+                   {"num_hidden_layers", "depth", "48"},
+                   {"num_key_value_heads", "kv_heads", "2"},
+                   {"intermediate_size", "inner", "5632"},
+                   {"vocab_size", "vocabulary", "151936"},
+                   {"num_experts|num_local_experts", "experts", "512"},
+                   {"num_experts_per_tok", "experts_per_token", "10"},
+                   {"moe_intermediate_size", "expert_inner", "512"},
+                   {"shared_expert_intermediate_size", "shared_inner", "512"},
+                   {"norm_topk_prob", "norm_topk", "true"},
+                   {"decoder_sparse_step", "expert_pattern", "1"},
+               });
+constexpr auto kQwen35Own =
+    JoinedKeys(kDeltaNetKeys, {
+                                  {"num_hidden_layers", "depth", "32"},
+                                  {"num_key_value_heads", "kv_heads", "4"},
+                                  {"intermediate_size", "inner", "12288"},
+                                  {"vocab_size", "vocabulary", "248320"},
+                                  {"", "linear_split", "true"},
+                              });
+constexpr auto kQwen35MoeOwn =
+    JoinedKeys(kDeltaNetKeys,
+               {
+                   {"hidden_size", "width", "2048"},
+                   {"num_hidden_layers", "depth", "40"},
+                   {"num_key_value_heads", "kv_heads", "2"},
+                   {"vocab_size", "vocabulary", "248320"},
+                   {"num_experts|num_local_experts", "experts", "256"},
+                   {"num_experts_per_tok", "experts_per_token", "8"},
+                   {"moe_intermediate_size", "expert_inner", "512"},
+                   {"shared_expert_intermediate_size", "shared_inner", "512"},
+                   {"", "linear_split", "true"},
+               });
 
 constexpr ClassNames kSmolLm3Classes[] = {"SmolLM3ForCausalLM"};
 constexpr ClassNames kGlmClasses[] = {"GlmForCausalLM"};

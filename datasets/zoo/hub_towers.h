@@ -14,7 +14,9 @@ struct HubTower {
   /// Of the decoder, where its own keys state none.
   std::string_view text_type;
   /// Numbers in the weights of the tower and of what joins it to a decoder of
-  /// `text_width`, by the vision_config and the whole config.json.
+  /// `text_width`, by the vision_config and the whole config.json. Throws
+  /// Error(kCorrupt) that names a key whose value is out of range or has
+  /// another type.
   std::int64_t (*count)(const nlohmann::json& config, std::int64_t text_width);
 };
 

@@ -47,6 +47,8 @@ constexpr HubKey kQwen3Own[] = {
 };
 
 constexpr HubKey kPhi3Own[] = {
+    {"hidden_size", "width", "3072"},
+    {"intermediate_size", "inner", "8192"},
     {"vocab_size", "vocabulary", "32064"},
     {"max_position_embeddings", "positions", "4096"},
     {"sliding_window", "window", "0", "0", "0", nullptr, true},
@@ -423,13 +425,6 @@ constexpr HubType kHubTypes[] = {
     {"mistral", "llama", kMistralClasses, kMistralOwn, kDecoderKeys},
     {"qwen2", "llama", kQwen2Classes, kQwen2Own, kDecoderKeys},
     {"qwen3", "llama", kQwen3Classes, kQwen3Own, kDecoderKeys},
-    // The decoders of Qwen's vision-language models; positions of images are
-    // counted by operators that a text does without.
-    {"qwen2_vl_text", "llama", kQwen2Classes, kQwen2Own, kDecoderKeys},
-    {"qwen2_5_vl_text", "llama", kQwen2Classes, kQwen2Own, kDecoderKeys},
-    {"qwen3_vl_text", "llama", kQwen3Classes, kQwen3Own, kDecoderKeys},
-    {"qwen3_vl_moe_text", "llama", kQwen3MoeClasses, kQwen3MoeOwn,
-     kDecoderKeys},
     {"phi3", "llama", kPhi3Classes, kPhi3Own, kDecoderKeys},
     {"gemma", "llama", kGemmaClasses, kGemmaOwn, kDecoderKeys},
     {"gemma2", "llama", kGemma2Classes, kGemma2Own, kDecoderKeys},
@@ -462,8 +457,9 @@ constexpr HubType kHubTypes[] = {
 std::span<const HubType> HubTypes() {
   static const std::vector<HubType> kAll = [] {
     std::vector<HubType> all(std::begin(kHubTypes), std::end(kHubTypes));
-    const auto recent = RecentDecoderTypes();
-    all.insert(all.end(), recent.begin(), recent.end());
+    for (const auto more : {VisionDecoderTypes(), RecentDecoderTypes()}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
     return all;
   }();
   return kAll;

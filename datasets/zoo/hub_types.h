@@ -42,8 +42,11 @@ struct HubType {
 };
 
 /// All types, in the order of documentation. Keys and defaults are those of
-/// configuration_*.py in transformers 4.56.2; 5.24.0 has the same.
+/// configuration_*.py in transformers 4.57.6, of types that are newer in 5.17.
 std::span<const HubType> HubTypes();
+
+/// Those of them that read texts in vision-language models of Qwen.
+std::span<const HubType> VisionDecoderTypes();
 
 /// Those of them that transformers has since 4.50, and others whose blocks
 /// differ from LLaMA's in norms, positions or experts.

@@ -24,7 +24,8 @@ std::string Gpt2Head(const std::string& text, const HubValue& other);
 /// remainder.
 std::string WidthRatio(const std::string& text, const HubValue& other);
 std::string SquareRoot(const std::string& text, const HubValue& other);
-/// At most the largest number of a field: a rotary base changes no operator.
+/// At most a million, since larger numbers are refused by fields and a rotary
+/// base changes no operator.
 std::string RotaryBase(const std::string& text, const HubValue& other);
 /// 1 divided by it.
 std::string Reciprocal(const std::string& text, const HubValue& other);

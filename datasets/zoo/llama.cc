@@ -1,4 +1,4 @@
-// Decoders of language with the operators of transformers 4.45 to 4.56: by
+// Decoders of language with the operators of transformers 4.45 to 4.57: by
 // default LlamaForCausalLM (Touvron et al. 2023), by the fields of LlamaConfig
 // the families that docs/zoo.md lists.
 //

@@ -175,7 +175,7 @@ bool LlamaConfig::HasWindow(std::int64_t layer) const {
 }
 
 std::int64_t LlamaConfig::TowerNumbers() const {
-  return tower.empty() ? 0 : tower[0] * 1'000'000 + tower[1];
+  return tower.empty() ? 0 : tower[0] * kTowerUnit + tower[1];
 }
 
 bool LlamaConfig::IsLinear(std::int64_t layer) const {

@@ -20,7 +20,11 @@ struct LayerNames {
   std::string_view down;
 };
 
-/// A decoder of language as transformers 4.45 to 4.56 runs it; defaults are
+/// Numbers in a vision tower that the first of `tower` counts as one: a field
+/// holds no number as large as theirs.
+inline constexpr std::int64_t kTowerUnit = 1'000'000;
+
+/// A decoder of language as transformers 4.45 to 4.57 runs it; defaults are
 /// those of LLaMA-2-7B. Fields that are not said otherwise have their meaning
 /// in transformers' configurations; docs/zoo.md has the table.
 struct LlamaConfig {
@@ -36,7 +40,7 @@ struct LlamaConfig {
   bool head_norms = false;  ///< Of every head of queries and keys, as Qwen3's.
   bool tied_head = false;   ///< The embedding's weight is the head's too.
   /// Numbers in the weights of a vision tower, which a step on texts holds
-  /// and does not run: millions and the rest; empty: no tower.
+  /// and does not run: in kTowerUnit and the rest; empty: no tower.
   std::vector<std::int64_t> tower;
 
   // Blocks.

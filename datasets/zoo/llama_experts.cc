@@ -45,7 +45,6 @@ at::Tensor MultiplyByExpert(const at::Tensor& rows, const at::Tensor& weight) {
 
 }  // namespace
 
-/// The shares of `count` rows that `parts` experts get from a balanced router.
 std::vector<std::int64_t> EqualShares(std::int64_t count, std::int64_t parts) {
   std::vector<std::int64_t> shares(static_cast<std::size_t>(parts),
                                    count / parts);

@@ -10,7 +10,7 @@
 
 namespace foretell::zoo {
 
-/// What a block has beside attention.
+/// What follows attention in a block.
 class FeedForwardPart : public torch::nn::Module {
  public:
   /// x: [batch, tokens, width]; returns the same.

@@ -4,8 +4,9 @@
     { kernel_oracle.py training/* inference/*
       partition_oracle.py --budget 0.5 training/*; } | write_compile_golden.py FOLDER
 
-Rows of partition_oracle.py have a budget, or modules that alone are compiled. A row's file is MODE/NETWORK. Steps
-that could not be scheduled or divided are reported and left out.
+Rows of partition_oracle.py have a budget, or modules that alone are compiled. A
+row's file is MODE/NETWORK. Steps that could not be scheduled or divided are reported
+and left out.
 """
 
 import csv

@@ -35,7 +35,6 @@ import score_field_reports  # noqa: E402
 import score_kinds  # noqa: E402
 import zoo_rows  # noqa: E402
 
-HALF = ("fp16", "bf16", "autocast")
 HOPPER = 90  # Its compute capability; src/host/published_hosts.cc divides there.
 INSPECTED = "a100-sxm4-80gb"  # On it, operators' shares of the time are taken.
 CHUNK = 40

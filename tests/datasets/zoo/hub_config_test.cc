@@ -205,6 +205,15 @@ TEST(HubConfig, HoldsTheTowersOfVisionLanguageModels) {
   }
 }
 
+// Qwen2VLTextConfig of transformers 4.57.6 has other defaults than Qwen2Config.
+TEST(HubConfig, HasTheDefaultsOfDecodersOfVisionLanguageModels) {
+  const std::string fields =
+      Describe(HubFile(R"({"model_type": "qwen2_vl_text"})").path()).json;
+  EXPECT_THAT(fields, HasSubstr(R"("width": 8192)"));
+  EXPECT_THAT(fields, HasSubstr(R"("depth": 80)"));
+  EXPECT_THAT(fields, HasSubstr(R"("inner": 29568)"));
+}
+
 TEST(HubConfig, HintsAtThePublishedTypeUnlessOneIsChosen) {
   const HubFile file(Decoder("llama", R"(, "torch_dtype": "bfloat16")"));
   TraceOptions options{.chose_precision = false};
@@ -258,6 +267,16 @@ TEST(HubConfig, RefusesHostileFilesWithOneError) {
        "hidden_act is"},
       {R"({"model_type": "llama", "hidden_act": "\u001b[2J"})",
        "hidden_act is \"\\u001b[2J\""},
+      {R"({"model_type": "llava", "text_config": 5})",
+       "text_config is 5, expected an object"},
+      {R"({"model_type": "llava", "text_config": {}, "vision_config": [1]})",
+       "vision_config is [1], expected an object"},
+      {R"({"model_type": "llava", "vision_config": {"patch_size": 0}})",
+       "patch_size is 0, expected an integer from 1 to 1024"},
+      {R"({"model_type": "llava", "vision_config": {"hidden_size": 1000000}})",
+       "hidden_size is 1000000, expected an integer from 1 to 32768"},
+      {R"({"model_type": "gemma3", "vision_config": {"vision_use_head": 1}})",
+       "vision_use_head is 1, expected true or false"},
   };
   for (const auto& [text, part] : kCases) {
     const HubFile file(text);
