@@ -44,9 +44,9 @@
 // H100's operators (kinds.jsonl.gz, drawn.jsonl.gz) and an H200's of networks
 // (kernels.jsonl.gz), those of 16 bits to KernelBench's heads of 1,024
 // elements. 16 bits with a mask run cuDNN 9.19's kernel with blocks of 64
-// queries and steps of 128 keys, fitted to the same; what older versions run
-// was not measured and is taken for as slow, other generations as flash
-// attention.
+// queries and steps of 128 keys, fitted to the H200's kernels; what older
+// versions run was not measured and is taken for as slow, other generations as
+// flash attention.
 //
 // Few queries (decoding) fill one step of the tensor cores, 16, with the heads
 // that share keys and values, and the keys are divided among blocks whose
@@ -84,21 +84,57 @@ constexpr double kDecodeDepthUs = 2.4;
 struct SteppedBlock {
   std::int64_t largest_head;  ///< Elements.
   double queries;
-  double keys;      ///< Of a step.
-  double resident;  ///< Blocks that share a multiprocessor.
-  double cycles;    ///< Of a step, one after the other on a multiprocessor.
-  bool in_parts;    ///< Cycles are for 256 elements, in parts of 128.
+  double keys;       ///< Of a step.
+  double resident;   ///< Blocks that share a multiprocessor.
+  double cycles;     ///< Of a step, one after the other on a multiprocessor.
+  double start = 0;  ///< Cycles of a block before its first step.
+  bool in_parts = false;  ///< Cycles are for 256 elements, in parts of 128.
 };
+/// Slower with an odd number of keys: rows of the mask do not begin at whole 4
+/// bytes.
+constexpr double kOddMaskRows = 1.85;
 constexpr std::int64_t kMostFlashHead = 256;
 constexpr std::int64_t kAnyHead = std::numeric_limits<std::int64_t>::max();
-constexpr SteppedBlock kFloatBlocks[] = {{64, 64, 64, 3, 8'300, false},
-                                         {128, 64, 128, 1, 25'000, false},
-                                         {kAnyHead, 32, 128, 3, 19'000, true}};
-constexpr SteppedBlock kHalfBlocks[] = {
-    {64, 64, 128, 1, 3'200, false},
-    {128, 64, 128, 1, 4'600, false},
-    {kMostFlashHead, 64, 128, 1, 13'900, false},
-    {kAnyHead, 32, 128, 3, 8'300, true}};
+constexpr SteppedBlock kFloatBlocks[] = {{.largest_head = 64,
+                                          .queries = 64,
+                                          .keys = 64,
+                                          .resident = 3,
+                                          .cycles = 8'300},
+                                         {.largest_head = 128,
+                                          .queries = 64,
+                                          .keys = 128,
+                                          .resident = 1,
+                                          .cycles = 25'000},
+                                         {.largest_head = kAnyHead,
+                                          .queries = 32,
+                                          .keys = 128,
+                                          .resident = 3,
+                                          .cycles = 19'000,
+                                          .in_parts = true}};
+constexpr SteppedBlock kHalfBlocks[] = {{.largest_head = 64,
+                                         .queries = 64,
+                                         .keys = 128,
+                                         .resident = 1,
+                                         .cycles = 2'025,
+                                         .start = 2'000},
+                                        {.largest_head = 128,
+                                         .queries = 64,
+                                         .keys = 128,
+                                         .resident = 1,
+                                         .cycles = 3'300,
+                                         .start = 3'000},
+                                        {.largest_head = kMostFlashHead,
+                                         .queries = 64,
+                                         .keys = 128,
+                                         .resident = 1,
+                                         .cycles = 8'000,
+                                         .start = 3'000},
+                                        {.largest_head = kAnyHead,
+                                         .queries = 32,
+                                         .keys = 128,
+                                         .resident = 3,
+                                         .cycles = 8'300,
+                                         .in_parts = true}};
 
 /// Keys of which a block of queries reads all, and how many of them it needs.
 struct KeyCount {
@@ -146,7 +182,11 @@ double SteppedUs(const Kernel& kernel, const Machine& machine) {
   const double each = PaddedTo(blocks / machine.sms, block.resident);
   const double parts =
       block.in_parts ? PaddedTo(Real(kernel.k), kPart) / kMostFlashHead : 1;
-  return each * KeyStepsOf(kernel, block) * block.cycles * parts /
+  const bool has_odd_rows = kernel.element_bytes_in == kHalfElementBytes &&
+                            kernel.variant && kernel.n % 2 != 0;
+  const double cycles =
+      block.start + KeyStepsOf(kernel, block) * block.cycles * parts;
+  return each * cycles * (has_odd_rows ? kOddMaskRows : 1) /
          machine.CyclesPerUs();
 }
 

@@ -116,19 +116,24 @@ double EfficientCycles(const std::string& queries, const std::string& keys,
 }
 
 TEST(AttentionTime, WithAMaskInSixteenBitsOnHopperHasBlocksOfItsOwn) {
-  const auto cycles = [](const std::string& mask) {
-    const std::string heads = "f16[12,25,64,64]";
+  const auto cycles = [](const std::string& mask, const std::string& keys) {
+    const std::string queries = "f16[12,25,64,64]";
+    const std::string values = "f16[12,25," + keys + ",64]";
     const Machine machine = MakeMachine(test::RoundHopper(), {});
     const Kernel kernel =
-        KernelsOf("%q = input " + heads + "\n%m = input f16[64,64]" +
-                      "\n%y = scaled_dot_product_attention(%q, %q, %q" + mask +
-                      ") : " + heads + "\n",
+        KernelsOf("%q = input " + queries + "\n%k = input " + values +
+                      "\n%m = input f16[64," + keys +
+                      "]\n%y = scaled_dot_product_attention(%q, %k, %k" + mask +
+                      ") : " + queries + "\n",
                   {})
             .at(0);
     return TimeOf(kernel, machine).arithmetic_us * machine.CyclesPerUs();
   };
-  EXPECT_NEAR(cycles(", %m"), 3 * 3'200, 1e-6);
-  EXPECT_LT(cycles(""), cycles(", %m"));
+  // 300 blocks on 100 multiprocessors, and steps of 128 keys.
+  EXPECT_NEAR(cycles(", %m", "64"), 3 * (2'000 + 2'025), 1e-6);
+  EXPECT_NEAR(cycles(", %m", "256"), 3 * (2'000 + 2 * 2'025), 1e-6);
+  EXPECT_NEAR(cycles(", %m", "63"), 3 * (2'000 + 2'025) * 1.85, 1e-6);
+  EXPECT_LT(cycles("", "64"), cycles(", %m", "64"));
 }
 
 TEST(AttentionTime, OfF32OnHopperTakesStepsOfTheEfficientKernel) {
