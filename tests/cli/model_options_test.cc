@@ -200,7 +200,8 @@ TEST(PassFlags, JoinNetworksBetweenWhichAPlusStands) {
                 std::string(line) + ": '+' stands between networks");
   }
   ExpectError([] { ParseModel("a.onnx + b.onnx"); },
-              ErrorCode::kInvalidArgument, "which predict and fits answer");
+              ErrorCode::kInvalidArgument,
+              "which predict, fits and finetune answer");
 }
 
 TEST(PassFlags, TakeTheLongestLengthForTheStep) {
