@@ -38,6 +38,15 @@ std::string BiasOf(const std::string& weight) {
   return weight.substr(0, weight.size() - kWeight.size()) + "bias";
 }
 
+/// Whether it may be a layer's weight. Experts that are packed into one
+/// parameter, [experts, in, out] and a bias [experts, out], are none: PEFT
+/// chooses among layers.
+bool IsOfLayer(const NamedTensor& parameter) {
+  const std::int64_t rank = parameter.tensor.dim();
+  if (parameter.name.ends_with("bias")) return false;
+  return rank == 2 || (rank > 2 && parameter.name.ends_with("weight"));
+}
+
 bool IsBias(std::string_view name) {
   return name == "bias" || name.ends_with(".bias");
 }
@@ -55,8 +64,7 @@ LoraAdapters::LoraAdapters(const LoraSpec& spec,
   std::vector<NamedTensor> weights;
   for (const NamedTensor& parameter : instance.Parameters()) {
     if (!keeps_trained) parameter.tensor.set_requires_grad(false);
-    if (parameter.tensor.dim() >= 2 &&
-        adapted_names.IsFoundIn(parameter.name)) {
+    if (IsOfLayer(parameter) && adapted_names.IsFoundIn(parameter.name)) {
       weights.push_back(parameter);
     }
   }

@@ -54,5 +54,19 @@ TEST(AdaptedDecoders, HaveTheParametersThatPeftCounts) {
   }
 }
 
+std::int64_t ParametersWith(const std::string& targets) {
+  const LoraSpec spec = {.rank = 8, .targets = targets};
+  return TraceZoo(
+             "llama?width=64&depth=2&heads=4&kv_heads=2&inner=96&vocabulary="
+             "128&seq=8&attention=eager&sinks=true&experts=4&moe=gpt_oss",
+             1, {.run = {.mode = Mode::kTraining}, .loop = {.lora = spec}})
+      .graph.ParameterElements();
+}
+
+// Each of its two tensors per layer would have an adapter of its own size.
+TEST(AdaptedDecoders, LeaveExpertsThatArePackedIntoOneParameter) {
+  EXPECT_EQ(ParametersWith("_proj"), ParametersWith("[qkvo]_proj"));
+}
+
 }  // namespace
 }  // namespace foretell
