@@ -126,7 +126,7 @@ AdvisedModel Advised(const AdviseOptions& options) {
               .usable_mib),
       .warnings = WarningsOf(trace, prediction)};
   advised.advice = Advise(request, device, [&](const StepSetup& changed) {
-    return simulator.Predict(changed, simulator.TraceStep(changed), device);
+    return simulator.Predict(changed);
   });
   if (!advised.advice.unchanged.fits) {
     advised.elsewhere = FindPlaces(simulator, setup, trace, HeldMib(prediction),

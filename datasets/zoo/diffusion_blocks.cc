@@ -37,6 +37,13 @@ at::Tensor NumberFeatures(const at::Tensor& numbers, std::int64_t width) {
   return at::cat({at::cos(angles), at::sin(angles)}, -1);
 }
 
+void RequireEvenHeads(std::int64_t heads, std::int64_t head_width) {
+  Require(heads > 0 && head_width > 0 && head_width % 2 == 0,
+          fmt::format("heads={}, head_width={}: expected positive numbers, the "
+                      "width even",
+                      heads, head_width));
+}
+
 void RequireLevels(const std::vector<std::int64_t>& widths,
                    std::int64_t image_size) {
   Require(!widths.empty(), "widths must be positive");

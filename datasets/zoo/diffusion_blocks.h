@@ -58,6 +58,10 @@ torch::nn::GroupNorm GroupsNorm(std::int64_t channels, double epsilon);
 /// Upsamples `x` by two: each element appears four times.
 at::Tensor TwiceTheEdges(const at::Tensor& x);
 
+/// Throws Error(kInvalidArgument) unless both are positive and the width is
+/// even: neighbouring numbers of a head turn together.
+void RequireEvenHeads(std::int64_t heads, std::int64_t head_width);
+
 /// Throws Error(kInvalidArgument) unless there are `widths`, all multiples of
 /// the 32 groups, and `image_size` can be halved once per level after the
 /// first.

@@ -5,8 +5,6 @@
 // Positions are counted along one axis instead of three: the tables have the
 // same sizes.
 
-#include <fmt/core.h>
-
 #include <array>
 
 #include "datasets/zoo/block_list.h"
@@ -131,10 +129,7 @@ class Flux final : public Network {
 };
 
 std::shared_ptr<Network> FluxConfig::Make() const {
-  Require(heads > 0 && head_width > 0 && head_width % 2 == 0,
-          fmt::format("heads={}, head_width={}: expected positive numbers, the "
-                      "width even",
-                      heads, head_width));
+  RequireEvenHeads(heads, head_width);
   return std::make_shared<Flux>(*this);
 }
 

@@ -4,8 +4,6 @@
 // and shifts of their norms, feed-forward parts are gated, no product has a
 // bias, and a single block has one product before and one after its attention.
 
-#include <fmt/core.h>
-
 #include <array>
 
 #include "datasets/zoo/block_list.h"
@@ -17,7 +15,6 @@ namespace foretell::zoo {
 namespace {
 
 constexpr double kFlux2RotaryBase = 2000;
-constexpr double kFlux2Epsilon = 1e-6;
 constexpr std::int64_t kFlux2TimeFeatures = 256;
 
 struct Flux2Config {
@@ -73,8 +70,8 @@ struct SharedModulation final : torch::nn::Module {
 at::Tensor ModulatedNorm(const at::Tensor& x,
                          const std::vector<at::Tensor>& parts,
                          std::size_t first) {
-  const at::Tensor y = at::layer_norm(x, {x.size(-1)}, {}, {}, kFlux2Epsilon);
-  return AdaptiveNorm::Modulated(y, parts[first], parts[first + 1]);
+  return AdaptiveNorm::Modulated(AdaptiveNorm::Normed(x), parts[first],
+                                 parts[first + 1]);
 }
 
 /// SiLU of the first half of the features, times the second half.
@@ -306,10 +303,7 @@ class Flux2 final : public Network {
 };
 
 std::shared_ptr<Network> Flux2Config::Make() const {
-  Require(heads > 0 && head_width > 0 && head_width % 2 == 0,
-          fmt::format("heads={}, head_width={}: expected positive numbers, the "
-                      "width even",
-                      heads, head_width));
+  RequireEvenHeads(heads, head_width);
   Require(inner > 0, "inner must be positive");
   return std::make_shared<Flux2>(*this);
 }

@@ -17,7 +17,7 @@ namespace foretell::zoo {
 class AdaptiveNorm final : public torch::nn::Module {
  public:
   AdaptiveNorm(std::int64_t width, std::int64_t parts, bool bias = true)
-      : width_(width), parts_(parts) {
+      : parts_(parts) {
     linear_ = register_module("linear", Dense(width, parts * width, bias));
   }
 
@@ -41,8 +41,8 @@ class AdaptiveNorm final : public torch::nn::Module {
     return result;
   }
 
-  at::Tensor Normed(const at::Tensor& x) const {
-    return at::layer_norm(x, {width_}, {}, {}, kEpsilon);
+  static at::Tensor Normed(const at::Tensor& x) {
+    return at::layer_norm(x, {x.size(-1)}, {}, {}, kEpsilon);
   }
 
   /// y times 1 + `scale`, plus `shift`.
@@ -56,7 +56,6 @@ class AdaptiveNorm final : public torch::nn::Module {
  private:
   static constexpr double kEpsilon = 1e-6;
 
-  std::int64_t width_;
   std::int64_t parts_;
   Dense linear_ = nullptr;
 };
@@ -130,10 +129,10 @@ class JointBlock final : public torch::nn::Module {
       const at::Tensor again = second_->Single(parts[5], {});
       y = AddGated(y, again, parts[6]);
     }
-    y = Widened(*norm_, *mlp_, y, parts);
+    y = Widened(*mlp_, y, parts);
     if (kind_.is_last) return {y, at::Tensor()};
     const at::Tensor z = AddGated(text, attended[1], text_parts[1]);
-    return {y, Widened(*text_norm_, *text_mlp_, z, text_parts)};
+    return {y, Widened(*text_mlp_, z, text_parts)};
   }
 
  private:
@@ -150,10 +149,9 @@ class JointBlock final : public torch::nn::Module {
 
   /// Adds the feed-forward part. `parts`: shift, scale and gate of it after the
   /// second.
-  static at::Tensor Widened(const AdaptiveNorm& norm, TanhFeedForward& mlp,
-                            const at::Tensor& x,
+  static at::Tensor Widened(TanhFeedForward& mlp, const at::Tensor& x,
                             const std::vector<at::Tensor>& parts) {
-    at::Tensor normed = norm.Normed(x);
+    at::Tensor normed = AdaptiveNorm::Normed(x);
     normed = AdaptiveNorm::Modulated(normed, parts[2], parts[3]);
     return AddGated(x, mlp.forward(normed), parts[4]);
   }

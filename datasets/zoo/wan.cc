@@ -190,10 +190,7 @@ class Wan final : public Network {
 };
 
 std::shared_ptr<Network> WanConfig::Make() const {
-  Require(heads > 0 && head_width > 0 && head_width % 2 == 0,
-          fmt::format("heads={}, head_width={}: expected positive numbers, the "
-                      "width even",
-                      heads, head_width));
+  RequireEvenHeads(heads, head_width);
   for (const std::int64_t edge : {height, width}) {
     RequireMultiple(edge, kWanPatch);
     Require(edge <= kWanPatch * kWanPositions,

@@ -38,9 +38,9 @@ std::string BiasOf(const std::string& weight) {
   return weight.substr(0, weight.size() - kWeight.size()) + "bias";
 }
 
-/// Whether it may be a layer's weight. Experts that are packed into one
-/// parameter, [experts, in, out] and a bias [experts, out], are none: PEFT
-/// chooses among layers.
+/// Whether it may be a layer's weight. PEFT chooses among layers, so it never
+/// adapts experts that are packed into one parameter, [experts, in, out] with a
+/// bias [experts, out].
 bool IsOfLayer(const NamedTensor& parameter) {
   const std::int64_t rank = parameter.tensor.dim();
   if (parameter.name.ends_with("bias")) return false;
